@@ -1,0 +1,1 @@
+//! Repo-level promises: layering, tidiness, the protocol model, the benchmark.

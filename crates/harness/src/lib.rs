@@ -1,0 +1,1 @@
+//! What agent-box knows of each agent CLI.

@@ -1,0 +1,1 @@
+//! The launcher in each pane: gate, agent, exit report, post-mortem.

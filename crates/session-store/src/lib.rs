@@ -1,0 +1,1 @@
+//! Durable files of agent-box: registry, launch records, env file, journal.

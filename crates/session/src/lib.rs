@@ -1,0 +1,1 @@
+//! Vocabulary of agent-box sessions and the pure transitions of their registry.

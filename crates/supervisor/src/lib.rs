@@ -1,0 +1,1 @@
+//! Observe, plan, execute: keeps sessions what the registry says.

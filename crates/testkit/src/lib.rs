@@ -1,0 +1,1 @@
+//! Test support: private tmux, temporary homes, stub agents, pause points.

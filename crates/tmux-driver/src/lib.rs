@@ -1,0 +1,1 @@
+//! Typed tmux: exact targets, one-round-trip snapshots, create-and-tag.
