@@ -1,0 +1,93 @@
+//! Every environment variable that agent-box reads or sets, each once.
+
+/// One variable of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+macro_rules! variables {
+    ($($(#[$doc:meta])* $constant:ident = $name:literal: $meaning:literal;)*) => {
+        $(#[doc = $meaning] pub const $constant: &str = $name;)*
+
+        /// The whole table, for documents and checks.
+        pub const TABLE: &[Variable] = &[$(Variable { name: $name, meaning: $meaning }),*];
+    };
+}
+
+variables! {
+    RUNTIME_DIR = "AGENT_BOX_RUNTIME_DIR": "Directory below which the tmux socket lives.";
+    AGENT_BINS = "AGENT_BOX_AGENT_BINS": "Agent programs as `kind=/path`, separated by spaces.";
+    DEFAULT_AGENT = "AGENT_BOX_DEFAULT_AGENT": "The agent that `add` uses when none is named.";
+    TMUX = "AGENT_BOX_TMUX": "The tmux program.";
+    TMUX_EXTERNAL = "AGENT_BOX_TMUX_EXTERNAL": "Set when the tmux server is a unit of its own; clients then never start one.";
+    HOST_LABEL = "AGENT_BOX_HOST_LABEL": "The host part of remote-control names.";
+    AGENTS_POINTER = "AGENT_BOX_AGENTS_POINTER": "File to install as AGENTS.md where a session's directory has none.";
+    CLAUDE_GUIDE_TARGET = "AGENT_BOX_CLAUDE_GUIDE_TARGET": "Guide that ~/.claude/CLAUDE.md links to when there is none.";
+    CODEX_FULL_ACCESS = "AGENT_BOX_CODEX_FULL_ACCESS": "Set when the system configuration gives codex full access.";
+    SESSIONS_SEED = "AGENT_BOX_SESSIONS_SEED": "File with the sessions declared by the system configuration.";
+    SESSION_ID = "AGENT_BOX_SESSION_ID": "In an agent: the conversation id it was launched with.";
+    SESSION_NAME = "AGENT_BOX_SESSION_NAME": "In an agent: its session's name.";
+    LAUNCH_ID = "AGENT_BOX_LAUNCH_ID": "In an agent and its descendants: the launch they belong to.";
+    URL = "AGENT_BOX_URL": "The box's public address, for agents.";
+    WEBHOOK_URL = "AGENT_BOX_WEBHOOK_URL": "The address to register at webhook senders, for agents.";
+    LOG = "AGENT_BOX_LOG": "How much the programs log: error, warn, info, debug or trace.";
+    TESTPOINTS = "AGENT_BOX_TESTPOINTS": "Test builds only: directory that steers named pause and kill points.";
+    GRACE_MS = "AGENT_BOX_GRACE_MS": "Milliseconds between asking a session to end and killing it.";
+    HOME = "HOME": "The user's home.";
+    USER = "USER": "The user's name.";
+    LOGNAME = "LOGNAME": "The user's name, the older spelling.";
+    SHELL = "SHELL": "The user's login shell.";
+    PATH = "PATH": "Where programs are found.";
+    LANG = "LANG": "The locale.";
+    LC_ALL = "LC_ALL": "The locale, overriding.";
+    LC_CTYPE = "LC_CTYPE": "The locale's character set.";
+    TZ = "TZ": "The time zone.";
+    TERM = "TERM": "The terminal type, set by tmux.";
+    COLORTERM = "COLORTERM": "The terminal's colours, set by tmux.";
+    TERM_PROGRAM = "TERM_PROGRAM": "The terminal program, set by tmux.";
+    TERM_PROGRAM_VERSION = "TERM_PROGRAM_VERSION": "Its version, set by tmux.";
+    TMUX_SERVER = "TMUX": "The tmux server of a pane, set by tmux.";
+    TMUX_PANE = "TMUX_PANE": "The pane, set by tmux.";
+    XDG_RUNTIME_DIR = "XDG_RUNTIME_DIR": "The user's runtime directory.";
+    XDG_DATA_DIRS = "XDG_DATA_DIRS": "Where programs find shared data.";
+    NIX_PATH = "NIX_PATH": "Where Nix finds expressions.";
+    NIX_PROFILES = "NIX_PROFILES": "The Nix profiles in use.";
+    NIX_SSL_CERT_FILE = "NIX_SSL_CERT_FILE": "Certificate authorities, the Nix spelling.";
+    SSL_CERT_FILE = "SSL_CERT_FILE": "Certificate authorities.";
+    TERMINFO_DIRS = "TERMINFO_DIRS": "Where terminal descriptions are found.";
+    LOCALE_ARCHIVE = "LOCALE_ARCHIVE": "Where glibc of Nix finds locales.";
+    IS_SANDBOX = "IS_SANDBOX": "Set by the owner of a container: agents may run unattended as root.";
+    NOTIFY_SOCKET = "NOTIFY_SOCKET": "Where systemd waits for readiness.";
+}
+
+/// What an agent may inherit from the supervisor's environment; nothing else passes.
+pub const INHERITED: &[&str] = &[
+    HOME,
+    USER,
+    LOGNAME,
+    SHELL,
+    PATH,
+    LANG,
+    LC_ALL,
+    LC_CTYPE,
+    TZ,
+    XDG_RUNTIME_DIR,
+    XDG_DATA_DIRS,
+    NIX_PATH,
+    NIX_PROFILES,
+    NIX_SSL_CERT_FILE,
+    SSL_CERT_FILE,
+    TERMINFO_DIRS,
+    LOCALE_ARCHIVE,
+    IS_SANDBOX,
+    URL,
+    WEBHOOK_URL,
+];
+
+/// What only the pane's terminal knows; the launcher adds these from its own environment.
+pub const TERMINAL: &[&str] =
+    &[TERM, COLORTERM, TERM_PROGRAM, TERM_PROGRAM_VERSION, TMUX_SERVER, TMUX_PANE];
