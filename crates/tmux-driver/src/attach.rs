@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::server::Tmux;
+use crate::server::{StartPolicy, Tmux};
 use crate::target::SessionTarget;
 
 impl Tmux {
@@ -14,7 +14,7 @@ impl Tmux {
     /// would redraw a link's label only.
     pub fn attach_command(&self, target: &SessionTarget) -> Command {
         let mut command = Command::new(self.binary());
-        command.args(self.flags(true)).args(["-T", "hyperlinks", "attach-session"]);
+        command.args(self.flags(StartPolicy::Never)).args(["-T", "hyperlinks", "attach-session"]);
         command.args(target.session());
         command
     }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use rustix::fs::{Access, access};
 
+use crate::command::Commands;
 use crate::error::TmuxError;
 use crate::server::Tmux;
 use crate::tag::Tags;
@@ -52,7 +53,7 @@ impl Tmux {
         const NEW: &str = "new-session";
         let target = SessionTarget::Name(new.name.clone());
         let (columns, rows) = new.size;
-        let mut commands = self.prepare(NEW);
+        let mut commands = Commands::new(NEW);
         commands.args(["-d", "-s", new.name.as_str()]);
         commands.args(["-x", &columns.to_string(), "-y", &rows.to_string()]);
         commands.args(["-P", "-F", "#{session_id} #{pane_pid}"]);
@@ -62,7 +63,7 @@ impl Tmux {
         commands.args(["--"]).args(direct(NEW, new.command)?);
         new.tags.set(&mut commands, &target)?;
         check_directory(new.directory)?;
-        let answer = self.call_starting(&commands, Some(new.directory)).map_err(|error| {
+        let answer = self.call_starting(&commands, new.directory).map_err(|error| {
             // The client's start also fails when its directory went away just now.
             match error {
                 TmuxError::NotRunnable { .. } => {

@@ -16,10 +16,9 @@ impl Tmux {
         commands.arg("-p").args(target.pane()).args(["-S", &format!("-{lines}")]);
         let screen = self.call(&commands)?;
         let screen = String::from_utf8_lossy(&screen);
-        let screen = screen.trim_end();
+        let screen: Vec<&str> = screen.trim_end().lines().collect();
         let lines = usize::try_from(lines).unwrap_or(usize::MAX);
-        let first = screen.rmatch_indices('\n').nth(lines.saturating_sub(1));
-        Ok(screen[first.map_or(0, |(newline, _)| newline + 1)..].to_owned())
+        Ok(screen[screen.len().saturating_sub(lines)..].join("\n"))
     }
 
     /// The value that the session's own environment (not the server's) gives to `variable`.

@@ -98,8 +98,7 @@ fn listener(path: &Path) -> io::Result<Option<OwnedFd>> {
         let is_own = fs::metadata(&directory).is_ok_and(|meta| meta.uid() == own);
         // UNTRUSTED: SIGUSR1 ends a program that does not expect it, and a socket can be
         // inherited; only tmux gets it (`only_a_tmux_server_is_signalled`).
-        let is_tmux =
-            fs::read(directory.join("comm")).is_ok_and(|comm| comm.starts_with(b"tmux: server"));
+        let is_tmux = fs::read(directory.join("comm")).is_ok_and(|comm| comm.starts_with(b"tmux"));
         if is_own && is_tmux && holds(&directory, &sockets) {
             return Ok(Some(pidfd));
         }

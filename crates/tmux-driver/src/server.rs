@@ -1,6 +1,6 @@
 //! Which server, how clients reach it, and the one place where a client is started.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -17,10 +17,25 @@ use crate::socket;
 /// Long enough for a thousand sessions, short enough that a stopped server is noticed.
 const DEADLINE: Duration = Duration::from_secs(1);
 
-/// Variables that would point tmux elsewhere, or let tmux 3.4 and later move panes into scopes of
+/// Variables that would point tmux elsewhere, name its directory by a symlink, or let tmux 3.4 and later move panes into scopes of
 /// the user's service manager, out of the unit (and the limits) of the server.
 const FORBIDDEN: [&str; 6] =
     ["TMUX", "TMUX_PANE", "TMUX_TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "PWD"];
+
+/// What a server of ours is set to when it starts: it outlives its last session, a lone Escape is
+/// not held back, a dead pane goes (its end is recorded elsewhere), the wheel scrolls, and there
+/// is something to scroll through. Changes that a person makes later stay.
+const SETTINGS: [[&str; 3]; 6] = [
+    ["-s", "exit-empty", "off"],
+    ["-s", "escape-time", "10"],
+    ["-g", "default-terminal", "tmux-256color"],
+    ["-g", "remain-on-exit", "off"],
+    ["-g", "mouse", "on"],
+    ["-g", "history-limit", "50000"],
+];
+
+/// Where clients run that are not asked to create anything.
+const ROOT: &str = "/";
 
 /// Whether a call that needs a server may start one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +49,7 @@ pub enum StartPolicy {
 /// One tmux server and how its clients are run.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// The tmux program; a bare name is looked up in our own `PATH`.
+    /// The tmux program; a bare name is looked up in the `PATH` of `environment`.
     pub binary: PathBuf,
     /// Absolute path of the socket; nothing in the environment can change it.
     pub socket: PathBuf,
@@ -76,15 +91,16 @@ impl Tmux {
         self.clients.load(Ordering::Relaxed)
     }
 
-    /// Makes sure that a server runs and stays without sessions, if we may start one.
+    /// Makes sure that somebody listens on the socket: brings a live server's socket back, else
+    /// starts a server if that is ours to do, which then stays without sessions.
+    ///
+    /// A server that is there is not asked anything, so this says nothing about its health.
     ///
     /// # Errors
     /// [`TmuxError::NoServer`] when there is none and it is not ours to start, or when the call
     /// fails.
     pub fn start_server(&self) -> Result<(), TmuxError> {
-        let mut commands = self.prepare("start-server");
-        commands.then("display-message").args(["-p", "ok"]);
-        self.call_starting(&commands, None).map(drop)
+        self.ensure_server(Deadline::after(self.allowed))
     }
 
     /// Makes the server collect children whose end it missed: one built with libutempter loses
@@ -98,66 +114,58 @@ impl Tmux {
         self.call(&commands).map(drop)
     }
 
-    /// A list that sets up a fresh server of ours before it runs `command`.
-    pub(crate) fn prepare(&self, command: &'static str) -> Commands {
-        if self.server.start == StartPolicy::Never {
-            return Commands::new(command);
-        }
-        let mut commands = Commands::named(command, "if-shell");
-        // Only once in a server's life, so that what the user changes later stays.
-        commands.args(["-F", "#{@agent_box_server}", "", SETUP]).then(command);
-        commands
-    }
-
     /// Runs commands on a server that must exist.
     pub(crate) fn call(&self, commands: &Commands) -> Result<Vec<u8>, TmuxError> {
         let deadline = Deadline::after(self.allowed);
         socket::check_directory(self.socket())?;
-        let answer = self.client(commands, self.bare(true), deadline);
+        let answer = self.client(commands, StartPolicy::Never, Path::new(ROOT), deadline);
         if matches!(answer, Err(TmuxError::NoServer { .. }))
             && self.recover(deadline)? == Recovery::Recovered
         {
-            return self.client(commands, self.bare(true), deadline);
+            return self.client(commands, StartPolicy::Never, Path::new(ROOT), deadline);
         }
         answer
     }
 
-    /// Runs commands, from `directory`, on a server that the client may start.
+    /// Runs commands from `directory` on a server that is started if need be.
     pub(crate) fn call_starting(
         &self,
         commands: &Commands,
-        directory: Option<&Path>,
+        directory: &Path,
     ) -> Result<Vec<u8>, TmuxError> {
         let deadline = Deadline::after(self.allowed);
+        commands.argv()?;
+        self.ensure_server(deadline)?;
+        self.client(commands, StartPolicy::Never, directory, deadline)
+    }
+
+    fn ensure_server(&self, deadline: Deadline) -> Result<(), TmuxError> {
         socket::check_directory(self.socket())?;
         // A client that finds no socket would start a second server beside one whose socket was
         // unlinked, so that one is brought back first.
-        self.recover(deadline)?;
-        let start = self.server.start == StartPolicy::Start;
-        if start {
-            socket::make_directory(self.socket())?;
+        match (self.recover(deadline)?, self.server.start) {
+            (Recovery::NoServer, StartPolicy::Start) => {
+                socket::make_directory(self.socket())?;
+                let mut commands = Commands::new("start-server");
+                for [scope, option, value] in SETTINGS {
+                    commands.then("set-option").args([scope, option, value]);
+                }
+                // A server keeps the directory of the client that started it for life.
+                self.client(&commands, StartPolicy::Start, Path::new(ROOT), deadline).map(drop)
+            }
+            (Recovery::NoServer, StartPolicy::Never) => {
+                Err(TmuxError::NoServer { socket: self.socket().to_owned() })
+            }
+            (Recovery::Reachable | Recovery::Recovered, _) => Ok(()),
         }
-        let mut client = self.bare(!start);
-        if let Some(directory) = directory {
-            client.current_dir(directory);
-        }
-        self.client(commands, client, deadline)
-    }
-
-    /// `tmux` with everything but the commands.
-    fn bare(&self, never_start: bool) -> Command {
-        let mut client = Command::new(&self.server.binary);
-        client.env_clear().envs(self.server.environment.iter().map(|(k, v)| (k, v)));
-        client.args(self.flags(never_start));
-        client
     }
 
     /// tmux's own flags: where, in UTF-8, without anybody's configuration.
-    pub(crate) fn flags(&self, never_start: bool) -> Vec<OsString> {
-        let mut flags = vec![OsString::from("-S"), self.socket().into(), "-u".into()];
-        flags.extend(["-f".into(), "/dev/null".into()]);
-        if never_start {
-            flags.push("-N".into());
+    pub(crate) fn flags(&self, start: StartPolicy) -> Vec<&OsStr> {
+        let mut flags = vec![OsStr::new("-S"), self.socket().as_os_str()];
+        flags.extend(["-u", "-f", "/dev/null"].map(OsStr::new));
+        if start == StartPolicy::Never {
+            flags.push(OsStr::new("-N"));
         }
         flags
     }
@@ -170,11 +178,14 @@ impl Tmux {
     fn client(
         &self,
         commands: &Commands,
-        mut client: Command,
+        start: StartPolicy,
+        directory: &Path,
         deadline: Deadline,
     ) -> Result<Vec<u8>, TmuxError> {
         let command = commands.name();
-        client.args(commands.argv()?);
+        let mut client = Command::new(self.binary());
+        client.env_clear().envs(self.server.environment.iter().map(|(name, value)| (name, value)));
+        client.args(self.flags(start)).args(commands.argv()?).current_dir(directory);
         self.clients.fetch_add(1, Ordering::Relaxed);
         let output = client::run(&mut client, deadline).map_err(|error| match error {
             ClientError::Spawn(source) => {
@@ -194,13 +205,3 @@ impl Tmux {
         }
     }
 }
-
-/// What a server of ours is set to: it outlives its last session; a dead pane goes (its end is
-/// recorded elsewhere); the wheel scrolls; enough scrollback; no delay of a lone Escape.
-const SETUP: &str = "set-option -s exit-empty off ; \
-    set-option -s escape-time 10 ; \
-    set-option -g default-terminal tmux-256color ; \
-    set-option -g remain-on-exit off ; \
-    set-option -g mouse on ; \
-    set-option -g history-limit 50000 ; \
-    set-option -s @agent_box_server 1";

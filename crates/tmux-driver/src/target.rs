@@ -1,6 +1,5 @@
 //! Exact targets. tmux matches a bare `-t name` by prefix and by pattern; these do not.
 
-use std::ffi::OsString;
 use std::fmt;
 
 use thiserror::Error;
@@ -99,14 +98,14 @@ impl SessionTarget {
     }
 
     /// For commands that take a session.
-    pub(crate) fn session(&self) -> [OsString; 2] {
-        ["-t".into(), self.text().into()]
+    pub(crate) fn session(&self) -> [String; 2] {
+        ["-t".into(), self.text()]
     }
 
     /// For commands that take a pane, window or option target: without the colon, tmux 3.3a
     /// fails or silently answers for nothing.
-    pub(crate) fn pane(&self) -> [OsString; 2] {
-        ["-t".into(), format!("{}:", self.text()).into()]
+    pub(crate) fn pane(&self) -> [String; 2] {
+        ["-t".into(), format!("{}:", self.text())]
     }
 
     /// The same as [`Self::session`] inside a command that tmux parses from text. Every character
@@ -164,8 +163,8 @@ mod tests {
         #[test]
         fn every_accepted_name_makes_an_exact_target(text in "\\PC{0,160}") {
             if let Ok(target) = SessionTarget::name(&text) {
-                prop_assert_eq!(target.session()[1].to_str(), Some(format!("={text}").as_str()));
-                prop_assert_eq!(target.pane()[1].to_str(), Some(format!("={text}:").as_str()));
+                prop_assert_eq!(target.session(), ["-t".to_owned(), format!("={text}")]);
+                prop_assert_eq!(target.pane(), ["-t".to_owned(), format!("={text}:")]);
             }
         }
     }
