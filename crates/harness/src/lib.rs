@@ -1,1 +1,42 @@
-//! What agent-box knows of each agent CLI.
+//! What agent-box knows of each agent's command-line program.
+//!
+//! Owns: command lines and environments of claude, codex, a shell and any other program; the
+//! files that must be seeded before a start; where transcripts are and what they prove; which
+//! conversation a launch continues; how a prompt is handed over. Refuses to know: tmux, the
+//! registry's file, locks, clocks. Everything here is slow work that the supervisor does before
+//! it takes any lock.
+//!
+//! ```no_run
+//! use agent_box_harness::{Harness, Request, Surroundings};
+//! # fn show(surroundings: Surroundings, entry: &agent_box_session::Entry) {
+//! let harness = Harness::new(surroundings);
+//! let prepared = harness.prepare(&Request {
+//!     name: &agent_box_session::SessionName::parse("main").unwrap(),
+//!     launch: agent_box_session::LaunchId::from_uuid(uuid::Uuid::now_v7()),
+//!     entry,
+//!     record: None,
+//!     rotation: &|_| None,
+//!     others: &[],
+//!     variables: &[],
+//! });
+//! # let _ = prepared;
+//! # }
+//! ```
+//!
+//! **Invariants**
+//! - A conversation is continued only if its transcript is where the agent will look and it is
+//!   provably this session's; else a fresh one begins and a note says why.
+//! - A conversation id that has a transcript is never handed to claude as a new one.
+//! - Every prompt is one argument word or a file that a short one names; no text of ours or of
+//!   the operator passes a shell.
+//! - The operator's own state files keep mode, owner and symlink, and one that does not parse is
+//!   left as it is.
+
+mod conversation;
+mod harness;
+mod hook;
+mod surroundings;
+
+pub use harness::{Harness, PrepareError, Prepared, Request};
+pub use hook::{Rotation, session_start_hook};
+pub use surroundings::Surroundings;
