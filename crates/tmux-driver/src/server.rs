@@ -110,7 +110,7 @@ impl Tmux {
     /// When the call fails.
     pub fn nudge(&self) -> Result<(), TmuxError> {
         let mut commands = Commands::new("run-shell");
-        commands.args(["true"]);
+        commands.arg("true");
         self.call(&commands).map(drop)
     }
 
@@ -134,6 +134,7 @@ impl Tmux {
         directory: &Path,
     ) -> Result<Vec<u8>, TmuxError> {
         let deadline = Deadline::after(self.allowed);
+        // Nothing is started for a request that cannot be sent.
         commands.argv()?;
         self.ensure_server(deadline)?;
         self.client(commands, StartPolicy::Never, directory, deadline)

@@ -153,3 +153,45 @@ fn parse_pane(text: &str) -> Option<Pane> {
         signal: fields.next()?.parse().ok(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SERVER: &str = "server|7|1700000000|3.3a\n";
+
+    #[test]
+    fn a_line_that_is_no_session_is_kept_and_hides_no_other() {
+        let good = "session|$1|1|0|s|i|l|%4 9 0  ;%3 8 1 5 ;|a|b";
+        for bad in [
+            "rest of a broken line",
+            "session|$x|1|0|s|i|l|%3 8 0  ;|a",
+            "session|$1|1|0|s|i|l||a",
+            "session|$1|1|0|s|i|l|%3 8 0  ;",
+        ] {
+            let snapshot = parse(&format!("{SERVER}{bad}\n{good}\n")).expect("a server line");
+            assert_eq!(snapshot.foreign, [bad]);
+            let session = &snapshot.sessions[0];
+            assert_eq!((session.name.as_str(), session.id.as_deref()), ("a|b", Some("i")));
+            let oldest = Pane { number: 3, pid: 8, dead: true, status: Some(5), signal: None };
+            assert_eq!(session.pane, oldest);
+        }
+    }
+
+    #[test]
+    fn an_answer_without_a_server_is_no_snapshot() {
+        for answer in ["", "\n", "server|x|1|3.3a\n", "session|$1|1|0||||%3 8 0  ;|a\n"] {
+            assert_eq!(parse(answer), None, "{answer:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn each_line_is_either_a_session_or_kept(lines in "([|$%;a-z0-9 ]{0,40}\n){0,9}") {
+            let snapshot = parse(&format!("{SERVER}{lines}")).expect("a server line");
+            let read = snapshot.sessions.len() + snapshot.foreign.len();
+            prop_assert_eq!(read, lines.matches('\n').count());
+        }
+    }
+}
