@@ -34,6 +34,7 @@ mod registry;
 mod settle;
 mod state;
 mod time;
+mod undo;
 
 pub mod env;
 pub mod paths;
@@ -50,3 +51,4 @@ pub use registry::{AddRefusal, Delisted, Registry, Unusable, VerbRefusal};
 pub use settle::{Settled, settle_identities, settle_one};
 pub use state::{LiveView, SessionState, derive_state};
 pub use time::Timestamp;
+pub use undo::Undone;
