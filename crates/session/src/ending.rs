@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::{Agent, Timestamp};
 
 /// What the kernel (or the exec) said about the agent's end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Exit {
     /// It exited by itself.
     Code(i32),
@@ -23,7 +23,7 @@ pub enum Exit {
 }
 
 /// What follows from an end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ending {
     /// Asked to quit: the session is stopped until `restart`.
     Parked,
@@ -59,7 +59,7 @@ pub fn sort_ending(agent: &Agent, exit: &Exit, asked: bool) -> Ending {
 }
 
 /// When the next start may happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Backoff {
     /// Not before this time.
     Until(Timestamp),

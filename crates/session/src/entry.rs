@@ -3,7 +3,7 @@
 use crate::{Agent, SessionId};
 
 /// What the operator asked for when the session was added.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SessionSpec {
     /// Which agent runs; `None` when a hand-made entry does not say.
     pub agent: Option<Agent>,
@@ -43,7 +43,7 @@ impl SessionSpec {
 }
 
 /// Resource limits of one session; absent means unlimited.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// Bytes above which the kernel throttles and reclaims (`memory.high`).
     pub memory_high: Option<u64>,
@@ -63,7 +63,7 @@ impl Limits {
 }
 
 /// A registry entry: the spec plus what intents and mirrors keep beside it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Entry {
     /// The session's identity; `None` until somebody attaches one.
     pub id: Option<SessionId>,

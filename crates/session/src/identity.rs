@@ -37,7 +37,7 @@ impl PromptHash {
 }
 
 /// A removed session: its id must not come back by accident.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tombstone {
     /// What was known of the session.
     pub identity: Identity,
@@ -48,7 +48,7 @@ pub struct Tombstone {
 }
 
 /// What was last seen of a session id.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
     /// The id.
     pub id: SessionId,
@@ -102,7 +102,7 @@ impl Identity {
 }
 
 /// All identities: those still listed (or unlisted without a tombstone yet), and the removed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Identities {
     /// Ids without a tombstone.
     pub live: BTreeMap<SessionId, Identity>,

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// A process that cannot be mistaken for another: pids are reused, start times within a boot not.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProcessRef {
     /// The process id.
     pub pid: i32,
@@ -19,7 +19,7 @@ pub struct ProcessRef {
 }
 
 /// How far a launch has come.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LaunchState {
     /// Written; tmux may or may not have been asked; the gate has not been passed.
     Prepared,
@@ -50,7 +50,7 @@ pub enum LaunchState {
 }
 
 /// Why a session is not started although it is wanted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Trouble {
     /// The kind, for programs.
     pub kind: TroubleKind,
@@ -63,7 +63,7 @@ pub struct Trouble {
 }
 
 /// The kinds of [`Trouble`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TroubleKind {
     /// The directory is missing or cannot be entered.
     BadDirectory,
@@ -76,7 +76,7 @@ pub enum TroubleKind {
 }
 
 /// One launch of one session, with all that its launcher needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LaunchRecord {
     /// Whose launch it is.
     pub session: SessionId,

@@ -10,14 +10,14 @@ use crate::settle::settle_one;
 use crate::{Agent, Entry, Identities, SessionId, SessionName, SessionSpec, Timestamp};
 
 /// The wanted sessions in file order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Registry {
     entries: Vec<(SessionName, Entry)>,
     unusable: Vec<Unusable>,
 }
 
 /// An entry of the file that cannot be used as it stands; kept as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Unusable {
     /// Its key, which may not even be a legal name.
     pub key: String,
@@ -57,7 +57,7 @@ pub enum VerbRefusal {
 }
 
 /// What a delisting found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Delisted {
     /// The id whose launches are to be ended; `None` if the entry was unusable and had none.
     pub id: Option<SessionId>,

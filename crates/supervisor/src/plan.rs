@@ -12,7 +12,7 @@ use agent_box_session::{
 };
 
 /// Something that was looked at: either known, or not for a reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Known<T> {
     /// What was seen.
     Known(T),
@@ -31,7 +31,7 @@ impl<T> Known<T> {
 }
 
 /// One tmux session, as far as it matters here.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Terminal {
     /// tmux's own id (`$3`), never reused within a server.
     pub tmux_id: String,
@@ -50,7 +50,7 @@ pub struct Terminal {
 }
 
 /// What is seen of a session's launch besides its terminal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LaunchView {
     /// The record, or why it cannot be read.
     pub record: Known<LaunchRecord>,
@@ -70,7 +70,7 @@ impl LaunchView {
 }
 
 /// Everything that was looked at in one pass.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Observed {
     /// The tmux sessions; no server is an empty list, no answer is unknown.
     pub terminals: Known<Vec<Terminal>>,
@@ -83,7 +83,7 @@ pub struct Observed {
 }
 
 /// What the operator wants.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Intent {
     /// The registry.
     pub registry: Registry,
@@ -94,7 +94,7 @@ pub struct Intent {
 }
 
 /// Why a launch has to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EndReason {
     /// Its session is not listed.
     NotListed,
@@ -125,7 +125,7 @@ impl EndReason {
 }
 
 /// One thing to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Bring the ids of the registry in order.
     Settle,
@@ -198,7 +198,7 @@ impl Action {
 }
 
 /// What to do now, and when to look again at the latest.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Plan {
     /// At most one action per session, plus at most one settling.
     pub actions: Vec<Action>,
