@@ -1,0 +1,53 @@
+//! Waiting for a predicate with a deadline: the only way a test waits.
+
+use std::time::{Duration, Instant};
+
+use crate::clock;
+
+/// How long a wait may last; made by [`within`].
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    end: Instant,
+    length: Duration,
+}
+
+/// A deadline this many seconds from now.
+pub fn within(seconds: u64) -> Deadline {
+    let length = Duration::from_secs(seconds);
+    Deadline { end: clock::now() + length, length }
+}
+
+impl Deadline {
+    /// Returns once `holds` is true; panics with `what` when the deadline passes first.
+    #[track_caller]
+    pub fn until(self, what: &str, mut holds: impl FnMut() -> bool) {
+        self.for_some(what, || holds().then_some(()));
+    }
+
+    /// Returns the first value that `look` finds; panics with `what` when the deadline passes first.
+    #[track_caller]
+    pub fn for_some<T>(self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+        let mut pause = Duration::from_millis(1);
+        loop {
+            // The last look is after the deadline, so that a slow machine gets its chance.
+            let late = clock::now() >= self.end;
+            if let Some(found) = look() {
+                return found;
+            }
+            assert!(!late, "not within {:?}: {what}", self.length);
+            clock::pause(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+    }
+
+    /// Panics with `what` if `holds` becomes false before the deadline.
+    ///
+    /// For promises that something does *not* happen; the time is the strength of the test.
+    #[track_caller]
+    pub fn always(self, what: &str, mut holds: impl FnMut() -> bool) {
+        while clock::now() < self.end {
+            assert!(holds(), "did not hold for {:?}: {what}", self.length);
+            clock::pause(Duration::from_millis(10));
+        }
+    }
+}
