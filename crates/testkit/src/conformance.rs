@@ -47,7 +47,7 @@ pub enum Before {
 /// What is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// It ends with this code, after these words.
+    /// It ends with this code, after these words on stderr.
     Refuses(u8, &'static str),
     /// It runs, and a transcript holds exactly this message of the user.
     Prompt(&'static str),
@@ -188,7 +188,9 @@ struct Bench {
     home: tempfile::TempDir,
     tmux: PrivateTmux,
     prefix: Vec<String>,
+    program: String,
     agent: &'static str,
+    expect: Expect,
 }
 
 impl Bench {
@@ -222,18 +224,29 @@ impl Bench {
         if case.before != Before::NoSandbox {
             prefix.push("IS_SANDBOX=1".to_owned());
         }
-        prefix.push(program.to_string_lossy().into_owned());
         let tmux = PrivateTmux::new(home.path().join("tmux"), home.path());
-        Self { home, tmux, prefix, agent: case.agent }
+        let program = program.to_string_lossy().into_owned();
+        Self { home, tmux, prefix, program, agent: case.agent, expect: case.expect }
     }
 
     fn start(&self, directory: &str, arguments: &[&str]) {
         let directory = self.home.path().join(directory).to_string_lossy().into_owned();
         let mut words = vec!["env", "-C", &directory];
         words.extend(self.prefix.iter().map(String::as_str));
+        // tmux can lose what a program says just before its end, so stderr goes to a file where
+        // it matters.
+        let redirect = format!("exec \"$0\" \"$@\" 2>{}", self.stderr().display());
+        if matches!(self.expect, Refuses(..)) {
+            words.extend(["/bin/sh", "-c", &redirect]);
+        }
+        words.push(&self.program);
         words.extend(arguments);
         let output = self.tmux.start("a", &words);
         assert!(output.status.success(), "tmux: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn stderr(&self) -> PathBuf {
+        self.home.path().join("stderr")
     }
 
     fn kill_pane(&self) {
@@ -249,10 +262,9 @@ impl Bench {
         match case.expect {
             Refuses(code, words) => {
                 let ended = within(20).for_some(&described, || self.ended());
-                // Wide lines are wrapped by the terminal at places that do not matter.
-                let screen = self.tmux.screen("a").replace('\n', "");
-                assert_eq!(ended, Ok(code.into()), "{described}: {screen}");
-                assert!(screen.contains(words), "{described}: {screen}");
+                let said = fs::read_to_string(self.stderr()).unwrap_or_default();
+                assert_eq!(ended, Ok(code.into()), "{described}: {said}");
+                assert!(said.contains(words), "{described}: {said}");
             }
             Prompt(prompt) => within(20).until(&described, || {
                 assert_eq!(self.ended(), None, "{described}: {}", self.tmux.screen("a"));
