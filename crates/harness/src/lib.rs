@@ -32,11 +32,26 @@
 //! - The operator's own state files keep mode, owner and symlink, and one that does not parse is
 //!   left as it is.
 
+mod argument_space;
+mod claude;
+mod codex;
 mod conversation;
+mod directory;
+mod environment;
 mod harness;
 mod hook;
+mod instructions;
+mod program;
+mod prompt;
+mod state_file;
 mod surroundings;
 
 pub use harness::{Harness, PrepareError, Prepared, Request};
 pub use hook::{Rotation, session_start_hook};
 pub use surroundings::Surroundings;
+
+/// The value that the env file gives to `key`; the last line counts.
+fn variable<'a>(variables: &'a [(String, String)], key: &str) -> Option<&'a str> {
+    let value = variables.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value);
+    value.map(String::as_str).filter(|value| !value.is_empty())
+}
