@@ -1,0 +1,3 @@
+//! Repo-level promises.
+
+mod protocol;
