@@ -95,6 +95,6 @@ fn start(
     record.state =
         LaunchState::Starting { launcher: launcher.clone(), at, agent: None, suspended: false };
     tx.write_launch(&record)?;
-    mirror_launch(&mut tx.registry, &record);
+    mirror_launch(&mut tx.registry, &mut tx.identities, &record);
     Ok(Passed::Start { record: Box::new(record), at, lifetime })
 }

@@ -5,15 +5,18 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use agent_box_tmux_driver::{Server, SessionTarget, StartPolicy, Tmux, TmuxId};
+use agent_box_tmux_driver::{Server, SessionTarget, StartPolicy, Tmux, TmuxError, TmuxId};
 
 use crate::place::TmuxVariable;
 
 const LINES: u32 = 50;
 
-/// The last lines on this pane; `None` outside tmux or when it does not answer in time.
-pub(crate) fn capture() -> Option<String> {
-    let pane = TmuxVariable::own()?;
+/// The last lines on this pane; `None` outside tmux.
+///
+/// # Errors
+/// When tmux cannot be asked or does not answer in time.
+pub(crate) fn capture() -> Result<Option<String>, TmuxError> {
+    let Some(pane) = TmuxVariable::own() else { return Ok(None) };
     let tmux = Tmux::new(Server {
         // The server's own program, wherever it is installed and even if it was replaced since.
         binary: format!("/proc/{}/exe", pane.server).into(),
@@ -21,8 +24,8 @@ pub(crate) fn capture() -> Option<String> {
         start: StartPolicy::Never,
         environment: Vec::new(),
     });
-    let id = TmuxId::new(&format!("${}", pane.session)).ok()?;
-    tmux.capture(&SessionTarget::Id(id), LINES).ok()
+    let id = TmuxId::new(&format!("${}", pane.session)).expect("BUG: `$` and digits are an id");
+    tmux.capture(&SessionTarget::Id(id), LINES).map(Some)
 }
 
 /// Keeps the words for whoever asks later.

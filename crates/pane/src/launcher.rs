@@ -201,7 +201,11 @@ fn run_agent(
     let ending = sort_ending(&agent, &exit, end.asked);
     let words = if matches!(ending, Ending::PostMortem | Ending::Respawn) {
         watch.terminal.settle(watch.signals);
-        last_words::capture()
+        last_words::capture().unwrap_or_else(|error| {
+            let text = format!("the agent's last words are lost: {}", chain(&error));
+            report.note(EventKind::Trouble, text);
+            None
+        })
     } else {
         None
     };

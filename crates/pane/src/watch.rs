@@ -70,6 +70,12 @@ impl Watch<'_> {
                 }
             });
             match change {
+                // It can only stop again if somebody continued it, and then for want of the
+                // terminal if they did that from elsewhere.
+                Some(status) if pause.is_some() && wants_terminal(status) => {
+                    self.go_on(child, &mut pause, suspended);
+                    let _ = kill_process_group(child, Signal::CONT);
+                }
                 Some(status) if status.stopped() && kill_at.is_none() => {
                     pause.get_or_insert_with(|| Pause { modes: self.terminal.take() });
                     self.terminal.say("\n[agent-box] suspended: Enter continues it\n");
@@ -173,6 +179,12 @@ fn reap(mut each: impl FnMut(Pid, WaitStatus)) -> bool {
             Err(_) => return false,
         }
     }
+}
+
+/// Whether it was stopped for reading or writing a terminal that it does not have.
+fn wants_terminal(status: WaitStatus) -> bool {
+    let signals = [Signal::TTIN, Signal::TTOU].map(Signal::as_raw);
+    status.stopping_signal().is_some_and(|signal| signals.contains(&signal))
 }
 
 fn exit_of(status: WaitStatus) -> Exit {

@@ -1,6 +1,7 @@
 //! A box of its own for each test: a home, a store, launch records, and a tmux server if wanted.
 
 use std::fs;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -29,7 +30,7 @@ impl TestBox {
     pub(crate) fn new() -> Self {
         let home = tempfile::Builder::new().prefix("abp").tempdir_in("/tmp").unwrap();
         let store = Store::open(Paths::new(home.path(), home.path().join("tm/s"))).unwrap();
-        fs::create_dir(home.path().join("tm")).unwrap();
+        fs::DirBuilder::new().mode(0o700).create(home.path().join("tm")).unwrap();
         Self { home, store }
     }
 
