@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::files;
+use crate::home::Home;
 use crate::mock_model::MockModel;
 use crate::private_tmux::PrivateTmux;
 use crate::wait::within;
@@ -47,7 +47,7 @@ pub enum Before {
 /// What is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// It ends with this code, after these words on stderr.
+    /// It ends with this code, after these words.
     Refuses(u8, &'static str),
     /// It runs, and a transcript holds exactly this message of the user.
     Prompt(&'static str),
@@ -185,30 +185,24 @@ pub fn check(case: &Case, program: &Path, model: &MockModel) {
 
 /// One home, one pane.
 struct Bench {
-    home: tempfile::TempDir,
     tmux: PrivateTmux,
+    home: Home,
     prefix: Vec<String>,
     program: String,
     agent: &'static str,
-    expect: Expect,
 }
 
 impl Bench {
     fn new(case: &Case, program: &Path, model: &MockModel) -> Self {
-        let home = tempfile::Builder::new().prefix("ab-").tempdir_in("/tmp");
-        let home = home.expect("make a temporary home");
+        let home = Home::new(&["w", "w2"]);
         let work = home.path().join("w");
-        for directory in [&work, &home.path().join("w2")] {
-            fs::create_dir(directory).expect("make a directory of the home");
-        }
-        let put = |path: &str, text: &str| {
-            files::put(&home.path().join(path), text).expect("write a file of the home");
-        };
-        if case.before != Before::NoTrust {
-            put(".claude.json", &MockModel::claude_files(&work.to_string_lossy()));
+        let put = |path: &str, text: &str| home.put(path, text);
+        let trusted = if case.before == Before::NoTrust {
+            "/elsewhere".into()
         } else {
-            put(".claude.json", r#"{"hasCompletedOnboarding":true}"#);
-        }
+            work.to_string_lossy()
+        };
+        put(".claude.json", &MockModel::claude_files(&trusted));
         put(
             ".claude/settings.json",
             r#"{"theme":"dark","skipDangerousModePermissionPrompt":true}"#,
@@ -226,27 +220,17 @@ impl Bench {
         }
         let tmux = PrivateTmux::new(home.path().join("tmux"), home.path());
         let program = program.to_string_lossy().into_owned();
-        Self { home, tmux, prefix, program, agent: case.agent, expect: case.expect }
+        Self { tmux, home, prefix, program, agent: case.agent }
     }
 
     fn start(&self, directory: &str, arguments: &[&str]) {
         let directory = self.home.path().join(directory).to_string_lossy().into_owned();
         let mut words = vec!["env", "-C", &directory];
         words.extend(self.prefix.iter().map(String::as_str));
-        // tmux can lose what a program says just before its end, so stderr goes to a file where
-        // it matters.
-        let redirect = format!("exec \"$0\" \"$@\" 2>{}", self.stderr().display());
-        if matches!(self.expect, Refuses(..)) {
-            words.extend(["/bin/sh", "-c", &redirect]);
-        }
         words.push(&self.program);
         words.extend(arguments);
         let output = self.tmux.start("a", &words);
         assert!(output.status.success(), "tmux: {}", String::from_utf8_lossy(&output.stderr));
-    }
-
-    fn stderr(&self) -> PathBuf {
-        self.home.path().join("stderr")
     }
 
     fn kill_pane(&self) {
@@ -262,7 +246,7 @@ impl Bench {
         match case.expect {
             Refuses(code, words) => {
                 let ended = within(20).for_some(&described, || self.ended());
-                let said = fs::read_to_string(self.stderr()).unwrap_or_default();
+                let said = self.tmux.screen("a").replace('\n', "");
                 assert_eq!(ended, Ok(code.into()), "{described}: {said}");
                 assert!(said.contains(words), "{described}: {said}");
             }
@@ -294,8 +278,9 @@ impl Bench {
 
     /// How the pane's program ended: a code, or a signal as the error.
     fn ended(&self) -> Option<Result<i32, i32>> {
-        // Some tmux servers lose an exit until another child ends; this is another child.
-        self.tmux.run(&["run-shell", "true"]);
+        // Some tmux servers lose an exit until another child ends; this is another child. Not
+        // waited for, since its own exit can be lost as well.
+        self.tmux.run(&["run-shell", "-b", "true"]);
         let ended = self.tmux.format("a", "#{pane_dead} #{pane_dead_status} #{pane_dead_signal}");
         let mut fields = ended.split(' ');
         if fields.next() != Some("1") {

@@ -25,6 +25,7 @@ mod agent_box;
 mod clock;
 pub mod conformance;
 mod files;
+mod home;
 pub mod mock_model;
 mod points;
 mod private_tmux;

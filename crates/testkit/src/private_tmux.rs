@@ -63,9 +63,10 @@ impl PrivateTmux {
         names.lines().map(str::to_owned).collect()
     }
 
-    /// What a session's screen shows.
+    /// What a session's screen shows, with what scrolled off it: tmux scrolls by a line when it
+    /// marks a pane as dead.
     pub fn screen(&self, session: &str) -> String {
-        self.ask(&["capture-pane", "-p", "-J", "-t", &pane_of(session)])
+        self.ask(&["capture-pane", "-p", "-J", "-S", "-", "-t", &pane_of(session)])
     }
 
     /// Types a line and Enter.

@@ -5,17 +5,15 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use rustix::process::{Signal, getuid};
-use tempfile::TempDir;
+use rustix::process::getuid;
 
 use crate::agent_box::{AgentBox, Finished};
+use crate::home::Home;
 use crate::points::TestPoints;
 use crate::private_tmux::PrivateTmux;
 use crate::stubs::{Stubs, stub_agent_program};
-use crate::supervisor::{Supervisor, eprint};
-use crate::{clock, files, process};
+use crate::supervisor::Supervisor;
 
 /// A home with a registry, a private tmux socket and stub agents, and the program under test.
 ///
@@ -23,10 +21,9 @@ use crate::{clock, files, process};
 /// After a panic the home stays, and its path is printed.
 #[derive(Debug)]
 pub struct TestBox {
-    // Dropped before the home goes.
+    // Dropped, and so dead, before the home goes.
     tmux: PrivateTmux,
-    home: Option<TempDir>,
-    path: PathBuf,
+    home: Home,
     program: PathBuf,
     stubs: Stubs,
     points: TestPoints,
@@ -37,14 +34,9 @@ pub struct TestBox {
 impl TestBox {
     /// A box for the built `agent-box` program (`env!("CARGO_BIN_EXE_agent-box")`).
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        // Short, since a socket's path has at most 107 bytes.
-        let home = tempfile::Builder::new().prefix("ab-").tempdir_in("/tmp");
-        let home = home.expect("make a temporary home");
+        let home = Home::new(&["run", "w"]);
         let path = home.path().to_path_buf();
         let runtime = path.join("run");
-        for directory in [&runtime, &path.join("w")] {
-            fs::create_dir(directory).expect("make a directory of the home");
-        }
         fs::set_permissions(&runtime, fs::Permissions::from_mode(0o700)).expect("close `run`");
 
         let programs = path.join("bin");
@@ -66,8 +58,7 @@ impl TestBox {
         }
         Self {
             tmux: PrivateTmux::new(socket, &path),
-            home: Some(home),
-            path,
+            home,
             program: program.into(),
             stubs,
             points,
@@ -78,22 +69,22 @@ impl TestBox {
 
     /// The home.
     pub fn home(&self) -> &Path {
-        &self.path
+        self.home.path()
     }
 
     /// A directory in it for sessions to work in.
     pub fn project(&self) -> PathBuf {
-        self.path.join("w")
+        self.home().join("w")
     }
 
     /// The operator's files.
     pub fn config(&self) -> PathBuf {
-        self.path.join(".config/agent-box")
+        self.home().join(".config/agent-box")
     }
 
     /// What the programs remember.
     pub fn state(&self) -> PathBuf {
-        self.path.join(".local/state/agent-box")
+        self.home().join(".local/state/agent-box")
     }
 
     /// The registry's file.
@@ -104,12 +95,12 @@ impl TestBox {
     /// Replaces a file below the home, by its relative path, as an editor would.
     #[track_caller]
     pub fn put(&self, path: impl AsRef<Path>, content: &str) {
-        files::put(&self.path.join(path), content).expect("write a file of the home");
+        self.home.put(path, content);
     }
 
     /// Reads a file below the home by its relative path; empty if it is not there.
     pub fn read(&self, path: impl AsRef<Path>) -> String {
-        fs::read_to_string(self.path.join(path)).unwrap_or_default()
+        fs::read_to_string(self.home().join(path)).unwrap_or_default()
     }
 
     /// The tmux server of the box.
@@ -153,39 +144,12 @@ impl TestBox {
     #[track_caller]
     pub fn supervise(&mut self, arguments: &[impl AsRef<OsStr>]) -> Supervisor {
         self.supervisors += 1;
-        let notify = self.path.join(format!("run/notify-{}", self.supervisors));
+        let notify = self.home().join(format!("run/notify-{}", self.supervisors));
         Supervisor::start(self.command(arguments), notify)
     }
 
     /// Every living process whose environment names this home.
     pub fn processes(&self) -> Vec<i32> {
-        process::with_variable("HOME", &self.path.to_string_lossy())
-    }
-
-    fn kill_all(&self) {
-        // A process can fork between the look and the kill, so look until nothing is left.
-        for _ in 0..200 {
-            let mut left = self.processes();
-            left.extend(self.tmux.server_pid());
-            if left.is_empty() {
-                return;
-            }
-            for pid in left {
-                process::send(pid, Signal::KILL);
-            }
-            clock::pause(Duration::from_millis(5));
-        }
-        eprint(&format!("processes of {} do not die", self.path.display()));
-    }
-}
-
-impl Drop for TestBox {
-    fn drop(&mut self) {
-        self.kill_all();
-        if std::thread::panicking()
-            && let Some(home) = self.home.take()
-        {
-            eprint(&format!("the box is kept: {}", home.keep().display()));
-        }
+        self.home.processes()
     }
 }
