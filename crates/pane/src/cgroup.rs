@@ -154,6 +154,42 @@ fn mount_point(mountinfo: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
+    /// Plain directories: they show what is written, not what a kernel makes of it.
+    fn paper_unit() -> (tempfile::TempDir, Cgroup) {
+        let unit = tempfile::tempdir().unwrap();
+        let session = unit.path().join("sessions/x");
+        fs::create_dir_all(session.join("agent")).unwrap();
+        fs::create_dir_all(session.join("launcher")).unwrap();
+        let cgroup = Cgroup { unit: unit.path().to_owned(), session, kills_before: 0 };
+        (unit, cgroup)
+    }
+
+    #[test]
+    fn limits_are_written_where_the_agent_is() {
+        let (unit, mut cgroup) = paper_unit();
+        let limits = Limits { memory_max: Some(1 << 20), tasks_max: Some(7), ..Limits::default() };
+        assert_eq!(cgroup.enter(&limits).unwrap(), Vec::<String>::new());
+        let read = |file: &str| fs::read_to_string(unit.path().join("sessions/x").join(file)).ok();
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(read("agent/memory.max"), some("1048576"));
+        assert_eq!(read("agent/memory.swap.max"), some("0"));
+        assert_eq!(read("agent/memory.oom.group"), some("1"));
+        assert_eq!(read("agent/pids.max"), some("7"));
+        assert_eq!((read("agent/memory.high"), read("agent/cpu.weight")), (None, None));
+        assert_eq!(read("launcher/cgroup.procs"), some("0"));
+    }
+
+    #[test]
+    fn only_memory_kills_of_this_launch_count() {
+        let (_unit, mut cgroup) = paper_unit();
+        let events = cgroup.session.join("agent/memory.events");
+        put(&events, "low 0\noom 5\noom_kill 1\noom_group_kill 0\n").unwrap();
+        cgroup.enter(&Limits::default()).unwrap();
+        assert!(!cgroup.ran_out_of_memory());
+        put(&events, "low 0\noom 6\noom_kill 3\noom_group_kill 1\n").unwrap();
+        assert!(cgroup.ran_out_of_memory());
+    }
+
     #[test]
     fn the_unified_hierarchy_is_found_among_the_old_ones() {
         let hybrid = "\

@@ -15,7 +15,7 @@ use crate::chain;
 use crate::clock::Deadline;
 use crate::environment::Environment;
 use crate::place::Place;
-use crate::report::{Report, describe_end};
+use crate::report::{Report, ReportError, describe_end};
 use crate::trampoline;
 use crate::watch::Watch;
 
@@ -39,6 +39,7 @@ impl PostMortem<'_> {
     /// Shows it and obeys keys until the pane is closed.
     pub(crate) fn show(&self, watch: &mut Watch<'_>) {
         watch.terminal.take();
+        watch.terminal.hush(watch.signals);
         self.print(watch, self.fresh_pane);
         let mut patience: Option<Deadline> = None;
         while !watch.signals.asked() {
@@ -84,10 +85,9 @@ impl PostMortem<'_> {
     }
 
     fn print(&self, watch: &Watch<'_>, with_last_words: bool) {
-        let record = match self.store.launch(self.place.session) {
-            Ok(Some(record)) => record,
-            Ok(None) => return watch.terminal.say("[agent-box] the launch record is gone\n"),
-            Err(error) => return watch.terminal.say(&format!("[agent-box] {}\n", chain(&error))),
+        let record = match self.record() {
+            Ok(record) => record,
+            Err(error) => return watch.terminal.say(&format!("[agent-box] {error}\n")),
         };
         let file = self.place.paths.last_words(self.place.session);
         let words = with_last_words.then(|| std::fs::read(file).ok()).flatten();
@@ -95,10 +95,16 @@ impl PostMortem<'_> {
         watch.terminal.say(&describe(&record, words.as_deref()));
     }
 
+    /// The record, as long as it is about this launch.
+    fn record(&self) -> Result<LaunchRecord, String> {
+        let record = self.store.launch(self.place.session).map_err(|error| chain(&error))?;
+        let ours = record.filter(|record| record.launch == self.place.launch);
+        ours.ok_or_else(|| chain(&ReportError::Replaced))
+    }
+
     /// Runs the user's shell where the agent ran.
     fn shell(&self, watch: &mut Watch<'_>) -> Result<(), String> {
-        let record = self.store.launch(self.place.session).map_err(|error| chain(&error))?;
-        let record = record.ok_or("the launch record is gone")?;
+        let record = self.record()?;
         let env_file = self.store.env().map_err(|error| chain(&error))?;
         let environment = Environment::new(&record, &env_file);
         let shell = [environment.shell().to_owned()];

@@ -10,8 +10,8 @@ use std::time::Duration;
 use rustix::event::PollFlags;
 use rustix::process::{Pid, getpgrp};
 use rustix::termios::{
-    Action, LocalModes, OptionalActions, QueueSelector, Termios, tcflow, tcflush, tcgetattr,
-    tcsetattr, tcsetpgrp,
+    Action, InputModes, LocalModes, OptionalActions, QueueSelector, Termios, tcflow, tcflush,
+    tcgetattr, tcsetattr, tcsetpgrp,
 };
 
 use crate::clock::Deadline;
@@ -24,6 +24,10 @@ const RESET: &str = "\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?
 
 /// How long the terminal may take to say that it has shown everything.
 const SETTLE: Duration = Duration::from_millis(300);
+
+/// How long no key must come before keys mean the launcher, and how long that is waited for.
+const HUSH: Duration = Duration::from_millis(300);
+const HUSH_LIMIT: Duration = Duration::from_secs(3);
 
 /// The terminal on stdin and stdout.
 pub(crate) struct Terminal {
@@ -73,6 +77,7 @@ impl Terminal {
         let _ = tcflow(self.input, Action::OOn);
         if let Some(mut modes) = self.plain.clone() {
             modes.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
+            modes.input_modes -= InputModes::IXON;
             let _ = tcsetattr(self.input, OptionalActions::Now, &modes);
         }
         left
@@ -89,6 +94,18 @@ impl Terminal {
         let mut keys = [0; 64];
         let read = rustix::io::read(self.input, &mut keys).unwrap_or(0);
         keys[..read].to_vec()
+    }
+
+    /// Drops keys until none came for a moment: whoever was typing to the agent when it died did
+    /// not mean the launcher.
+    pub(crate) fn hush(&self, signals: &mut Signals) {
+        let deadline = Deadline::after(HUSH_LIMIT);
+        while !deadline.is_over() && !signals.asked() {
+            let seen = signals.wait(Some((self.input, PollFlags::IN)), Some(HUSH));
+            if !seen.contains(PollFlags::IN) || self.keys().is_empty() {
+                return;
+            }
+        }
     }
 
     /// Whether anybody could still read what is said.

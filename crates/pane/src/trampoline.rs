@@ -18,6 +18,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, set_parent_process_death_signal};
 
@@ -28,6 +29,9 @@ use crate::signals;
 pub(crate) const VERB: &str = "pane-exec";
 
 const GO: u8 = b'g';
+/// How long an exec may take.
+const START_LIMIT: Duration = Duration::from_secs(30);
+
 /// Told from a trampoline that was killed, which sends nothing.
 const EXEC: u8 = b'x';
 
@@ -73,6 +77,8 @@ impl Held {
     /// A text for people when the exec failed; the trampoline is then a child to be reaped.
     pub(crate) fn go(mut self) -> Result<(), String> {
         let mut answer = Vec::new();
+        // Somebody may stop it (Ctrl-Z) in the moment before it is the agent.
+        let _ = self.socket.set_read_timeout(Some(START_LIMIT));
         let told = self.socket.write_all(&[GO]);
         match told.and_then(|()| self.socket.read_to_end(&mut answer)) {
             Ok(_) if answer == [EXEC] => Ok(()),

@@ -147,3 +147,18 @@ fn the_terminal_is_usable_after_an_agent_that_died_in_raw_mode() {
     let modes = test_box.read_when_written("out");
     assert!(modes.contains(" icanon") && modes.contains(" echo "), "{modes}");
 }
+
+#[test]
+fn keys_that_were_meant_for_the_agent_mean_nothing() {
+    let test_box = TestBox::new();
+    let record = test_box.prepare_script("echo > ready; read line; exit 4");
+    let pane = test_box.start_in_pane(&record);
+    test_box.read_when_written("ready");
+    // The rest of the sentence comes while the agent is already gone.
+    pane.press(&["x", "Enter", "quite", "right", "Enter"]);
+    test_box.wait_for_end(record.session);
+    pane.press(&["q", "r", "Enter"]);
+    let screen = pane.wait_for_screen("park the session");
+    assert!(!screen.contains("no shell") && !screen.contains("restarting"), "{screen}");
+    assert_eq!(entry(&test_box, &record).generation, record.generation);
+}

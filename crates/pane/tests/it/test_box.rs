@@ -120,8 +120,10 @@ impl TestBox {
         tmux.args(["-x", "100", "-y", "30"]).args(words).envs(poison.iter().cloned());
         let output = tmux.output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        let server = self.tmux_says(&["display-message", "-p", "#{pid}"]).parse().unwrap();
-        Pane { test_box: self, server }
+        let pids = self.tmux_says(&["display-message", "-p", "-t", "=main:", "#{pid} #{pane_pid}"]);
+        let (server, launcher) = pids.split_once(' ').unwrap();
+        let (server, launcher) = (server.parse().unwrap(), launcher.parse().unwrap());
+        Pane { test_box: self, server, launcher }
     }
 
     fn tmux(&self, words: &[&str]) -> Command {
@@ -184,6 +186,7 @@ impl Drop for Launcher {
 pub(crate) struct Pane<'a> {
     test_box: &'a TestBox,
     pub(crate) server: i32,
+    launcher: i32,
 }
 
 impl Pane<'_> {
@@ -214,8 +217,9 @@ impl Pane<'_> {
 impl Drop for Pane<'_> {
     fn drop(&mut self) {
         self.test_box.tmux_says(&["kill-server"]);
-        if is_alive(self.server) {
-            send("KILL", self.server);
+        // The launcher still ends its agent and writes it down, in a home that goes next.
+        for pid in [self.launcher, self.server] {
+            wait::until_true("the pane's processes to go", || !is_alive(pid));
         }
     }
 }
