@@ -154,12 +154,14 @@ fn read(file: &File) -> String {
 impl Finished {
     /// Returns itself if the code is 0, else panics with everything it said.
     #[track_caller]
+    #[expect(clippy::return_self_not_must_use, reason = "the check is what most callers want")]
     pub fn expect_success(self) -> Self {
         self.expect_code(0)
     }
 
     /// Returns itself if the code is this one, else panics with everything it said.
     #[track_caller]
+    #[expect(clippy::return_self_not_must_use, reason = "the check is what most callers want")]
     pub fn expect_code(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.stdout, self.stderr);
         self

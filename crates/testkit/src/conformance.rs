@@ -190,6 +190,7 @@ struct Bench {
     prefix: Vec<String>,
     program: String,
     agent: &'static str,
+    expect: Expect,
 }
 
 impl Bench {
@@ -220,13 +221,18 @@ impl Bench {
         }
         let tmux = PrivateTmux::new(home.path().join("tmux"), home.path());
         let program = program.to_string_lossy().into_owned();
-        Self { tmux, home, prefix, program, agent: case.agent }
+        Self { tmux, home, prefix, program, agent: case.agent, expect: case.expect }
     }
 
     fn start(&self, directory: &str, arguments: &[&str]) {
         let directory = self.home.path().join(directory).to_string_lossy().into_owned();
         let mut words = vec!["env", "-C", &directory];
         words.extend(self.prefix.iter().map(String::as_str));
+        // What a program says just before its end can be lost when that end hangs the terminal up.
+        // Here a shell leads the terminal, and stays until tmux has read everything.
+        if matches!(self.expect, Refuses(..)) {
+            words.extend(["/bin/sh", "-c", "\"$0\" \"$@\"; code=$?; sleep 0.3; exit $code"]);
+        }
         words.push(&self.program);
         words.extend(arguments);
         let output = self.tmux.start("a", &words);

@@ -82,11 +82,11 @@ impl Answer {
     }
 
     fn events(events: &[Value]) -> Self {
-        let mut body = String::new();
-        for event in events {
+        let line = |event: &Value| {
             let name = event["type"].as_str().unwrap_or_default();
-            body.push_str(&format!("event: {name}\ndata: {event}\n\n"));
-        }
+            format!("event: {name}\ndata: {event}\n\n")
+        };
+        let body = events.iter().map(line).collect();
         Self { content_type: "text/event-stream", body }
     }
 }

@@ -189,13 +189,13 @@ pub fn stub_agent_program() -> PathBuf {
     let built = modified(&program);
     if built.is_none_or(|built| newest(&package.join("src")).is_some_and(|source| source > built)) {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
-        build.args(["build", "--quiet", "--package", "agent-box-testkit", "--bin", "stub-agent"]);
-        build.arg("--target-dir").arg(profile.parent().expect("a profile is in the target"));
+        let mut command = Command::new(cargo);
+        command.args(["build", "--quiet", "--package", "agent-box-testkit", "--bin", "stub-agent"]);
+        command.arg("--target-dir").arg(profile.parent().expect("a profile is in the target"));
         if profile.ends_with("release") {
-            build.arg("--release");
+            command.arg("--release");
         }
-        let status = build.current_dir(package).status().expect("run cargo");
+        let status = command.current_dir(package).status().expect("run cargo");
         assert!(status.success(), "the stub agent does not build");
     }
     program

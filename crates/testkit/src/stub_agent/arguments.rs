@@ -90,7 +90,7 @@ impl Parsed {
     }
 
     pub(super) fn values(&self, names: &[&str]) -> Vec<&str> {
-        let named = self.options.iter().filter(|(option, _)| names.contains(&option.as_str()));
-        named.filter_map(|(_, value)| value.as_deref()).collect()
+        let given = self.options.iter().filter(|(option, _)| names.contains(&option.as_str()));
+        given.filter_map(|(_, value)| value.as_deref()).collect()
     }
 }

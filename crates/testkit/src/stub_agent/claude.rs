@@ -226,7 +226,7 @@ fn text_of<'a>(line: &'a Value, field: &str) -> Option<&'a str> {
 
 /// `/word` is a command of the CLI and never reaches the model; a path is a message.
 fn is_command(prompt: &str) -> bool {
-    let word = prompt.trim_start().split_whitespace().next().unwrap_or_default();
+    let word = prompt.split_whitespace().next().unwrap_or_default();
     word.strip_prefix('/').is_some_and(|name| !name.is_empty() && !name.contains(['/', '.']))
 }
 

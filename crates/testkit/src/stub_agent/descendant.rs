@@ -17,7 +17,7 @@ use crate::clock;
 pub(super) const PREFIX: &str = "stub-descendant-";
 
 /// No test is this long; a descendant that was forgotten ends by itself.
-const LIFE: Duration = Duration::from_secs(600);
+const LIFE: Duration = Duration::from_mins(10);
 
 /// Starts the descendants that are asked for and notes their pids.
 pub(super) fn leave_behind(child: bool, setsid: bool, ledger: &Ledger) {

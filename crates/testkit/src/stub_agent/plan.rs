@@ -11,6 +11,7 @@ use super::Surroundings;
 use super::ledger::Turn;
 
 /// One launch's script.
+#[expect(clippy::struct_excessive_bools, reason = "the fields of a JSON object, independent")]
 #[derive(Debug, Default)]
 pub(super) struct Step {
     /// End with this code.

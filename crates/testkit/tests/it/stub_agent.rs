@@ -212,6 +212,7 @@ fn the_pid_is_written_every_second_and_deaf_agents_lose_what_is_typed() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "this test measures time")]
 fn the_stub_starts_quickly() {
     let test_box = test_box();
     let program = test_box.stubs().program("claude");
