@@ -84,6 +84,17 @@ pub(crate) fn remove(path: &Path) -> Result<(), IoError> {
     }
 }
 
+/// Renames a file over another; the caller makes it durable.
+#[expect(clippy::disallowed_methods, reason = "the module that owns renaming")]
+pub(crate) fn rename_if_any(from: &Path, to: &Path) -> Result<(), IoError> {
+    match std::fs::rename(from, to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(IoError::on("rename", from)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Where a replacement must go: behind a symlink, the file that it names.
 pub(crate) fn behind_link(path: &Path) -> Result<PathBuf, IoError> {
     match std::fs::symlink_metadata(path) {

@@ -1,11 +1,19 @@
 //! The registry's document as it was read: typed, and as text for everything the types leave out.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use agent_box_session::Registry;
+use agent_box_session::{Registry, SessionName, Unusable};
+use serde_json::Value;
+use serde_json::value::RawValue;
 use thiserror::Error;
 
+use crate::clock::{Deadline, pause};
+use crate::entry_json;
 use crate::error::IoError;
+use crate::raw_json::{RawObject, print_value};
 use crate::store::Store;
 
 /// How a registry is damaged.
@@ -66,6 +74,189 @@ pub enum ReadError {
 pub struct Document {
     /// What it says.
     pub registry: Registry,
+    top: RawObject,
+    sessions: RawObject,
+    /// The file's text; `None` on a fresh box.
+    text: Option<String>,
+}
+
+/// The one version of the format that this program knows.
+const VERSION: f64 = 1.0;
+
+impl Document {
+    /// The document of a fresh box.
+    pub(crate) fn fresh() -> Self {
+        let mut top = RawObject::default();
+        top.set("version", "1".to_owned());
+        top.set("sessions", "{}".to_owned());
+        Self { registry: Registry::default(), top, sessions: RawObject::default(), text: None }
+    }
+
+    /// Reads a document from the bytes of the file at `path`.
+    pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Self, Damage> {
+        let damage = |byte: usize, kind, reason: String| {
+            let before = &bytes[..byte.min(bytes.len())];
+            let line_start = before.iter().rposition(|it| *it == b'\n').map_or(0, |at| at + 1);
+            Damage {
+                path: path.to_owned(),
+                byte,
+                line: before.split(|it| *it == b'\n').count(),
+                column: before.len() - line_start + 1,
+                reason,
+                kind,
+            }
+        };
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(damage(0, DamageKind::Empty, "is empty".to_owned()));
+        }
+        if bytes.iter().all(|byte| *byte == 0) {
+            return Err(damage(0, DamageKind::NotJson, "holds nothing but NUL bytes".to_owned()));
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            damage(error.valid_up_to(), DamageKind::NotJson, "is not UTF-8".to_owned())
+        })?;
+        let mut stream = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+        let value = match stream.next() {
+            Some(Ok(value)) => value,
+            Some(Err(error)) => {
+                let byte = offset_of(text, error.line(), error.column());
+                return Err(damage(byte, DamageKind::NotJson, in_words(&error)));
+            }
+            None => return Err(damage(0, DamageKind::Empty, "is empty".to_owned())),
+        };
+        let end = stream.byte_offset();
+        let behind = text[end..].bytes().position(|byte| !byte.is_ascii_whitespace());
+        if let Some(garbage) = behind {
+            let reason = "goes on behind the end of the document".to_owned();
+            return Err(damage(end + garbage, DamageKind::TrailingGarbage, reason));
+        }
+        let shape = |reason: &str| damage(0, DamageKind::WrongShape, reason.to_owned());
+        let top = RawObject::parse(value.get()).map_err(|_| shape("does not hold an object"))?;
+        let version: Value = top
+            .get("version")
+            .map_or(Ok(Value::Null), serde_json::from_str)
+            .map_err(|_| shape("has a `version` that cannot be read"))?;
+        match version.as_f64() {
+            Some(version) if version > VERSION => {
+                let reason = format!("was written by a newer agent-box (format version {version})");
+                return Err(damage(0, DamageKind::Newer, reason));
+            }
+            None if !version.is_null() => {
+                return Err(shape("has a `version` that is not a number"));
+            }
+            _ => {}
+        }
+        let sessions = top.get("sessions").ok_or_else(|| shape("has no `sessions`"))?;
+        let sessions = RawObject::parse(sessions)
+            .map_err(|_| shape("has a `sessions` that is not an object"))?;
+        let registry = typed(&sessions);
+        Ok(Self { registry, top, sessions, text: Some(text.to_owned()) })
+    }
+
+    /// The text as it was read; `None` on a fresh box.
+    pub(crate) fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
+    /// The text of the entry under `key`.
+    pub(crate) fn raw_entry(&self, key: &str) -> Option<&str> {
+        self.sessions.get(key)
+    }
+
+    /// Every entry's text by its key.
+    pub(crate) fn entry_texts(&self) -> BTreeMap<String, String> {
+        let members = self.sessions.members();
+        members.map(|(key, text)| (key.to_owned(), text.to_owned())).collect()
+    }
+
+    /// A top-level key beside version and sessions.
+    pub(crate) fn extra(&self, key: &str) -> Option<Value> {
+        serde_json::from_str(self.top.get(key)?).ok()
+    }
+
+    /// The document with `registry` in it; whatever the types do not know stays as it is.
+    ///
+    /// `bases` holds the texts that restored entries had.
+    pub(crate) fn render(
+        &self,
+        registry: &Registry,
+        extras: &BTreeMap<String, Value>,
+        bases: &BTreeMap<String, String>,
+    ) -> String {
+        let mut sessions = self.sessions.clone();
+        // A key that changed keeps its place and its unknown fields.
+        for (name, entry) in registry.entries() {
+            let before = entry.id.and_then(|id| self.registry.by_id(id));
+            if let Some((before, _)) = before
+                && before != name
+                && !registry.is_taken(before.as_str())
+                && sessions.get(name.as_str()).is_none()
+            {
+                sessions.rename(before.as_str(), name.as_str());
+            }
+        }
+        sessions.retain(|key| registry.is_taken(key));
+        for (name, entry) in registry.entries() {
+            let key = name.as_str();
+            let base = bases.get(key).map(String::as_str);
+            let text = match sessions.get(key).map(|text| (text, entry_json::read(text))) {
+                Some((_, Ok(listed))) if listed == *entry => continue,
+                Some((text, Ok(_))) => entry_json::edit(text, entry),
+                _ => entry_json::fresh(base, entry),
+            };
+            sessions.set(key, text);
+        }
+        for unusable in registry.unusable() {
+            if let (None, Some(base)) = (sessions.get(&unusable.key), bases.get(&unusable.key)) {
+                sessions.set(&unusable.key, base.clone());
+            }
+        }
+        let mut top = self.top.clone();
+        for (key, value) in extras {
+            top.set(key, print_value(value, 1));
+        }
+        top.set("sessions", sessions.print(1));
+        format!("{}\n", top.print(0))
+    }
+}
+
+/// The typed entries; what cannot be typed is unusable, with a reason.
+fn typed(sessions: &RawObject) -> Registry {
+    let mut entries = Vec::new();
+    let mut unusable = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for (key, _) in sessions.members() {
+        if !seen.insert(key) {
+            continue;
+        }
+        let text = sessions.get(key).expect("BUG: the key was just listed");
+        match (SessionName::parse(key), entry_json::read(text)) {
+            (Ok(name), Ok(entry)) => entries.push((name, entry)),
+            (Err(error), entry) => unusable.push(Unusable {
+                key: key.to_owned(),
+                id: entry.map_or_else(|flaw| flaw.id, |entry| entry.id),
+                reason: error.to_string(),
+            }),
+            (Ok(_), Err(flaw)) => {
+                unusable.push(Unusable { key: key.to_owned(), id: flaw.id, reason: flaw.reason });
+            }
+        }
+    }
+    Registry::from_parts(entries, unusable)
+}
+
+/// The byte offset that a parser's line and column (both from 1, in bytes) point at.
+fn offset_of(text: &str, line: usize, column: usize) -> usize {
+    let line_start: usize =
+        text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    (line_start + column.saturating_sub(1)).min(text.len())
+}
+
+/// A parser's complaint without its own position.
+fn in_words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let what = text.split(" at line ").next().unwrap_or(&text);
+    format!("is not JSON: {what}")
 }
 
 impl Store {
@@ -76,7 +267,24 @@ impl Store {
     /// # Errors
     /// When the file is damaged or cannot be read.
     pub fn read(&self) -> Result<Document, ReadError> {
-        todo!()
+        let path = self.paths().registry();
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(Document::parse(&path, &bytes)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if self.has_history()? {
+                    return Err(ReadError::Damaged(Damage {
+                        path,
+                        byte: 0,
+                        line: 1,
+                        column: 1,
+                        reason: "is gone".to_owned(),
+                        kind: DamageKind::Missing,
+                    }));
+                }
+                Ok(Document::fresh())
+            }
+            Err(error) => Err(IoError::on("read", &path)(error).into()),
+        }
     }
 
     /// Like [`Store::read`], but damage must last 200 ms: some editors write in place.
@@ -84,6 +292,17 @@ impl Store {
     /// # Errors
     /// When the file is still damaged then, or cannot be read.
     pub fn read_settled(&self) -> Result<Document, ReadError> {
-        todo!()
+        let deadline = Deadline::after(Duration::from_millis(200));
+        loop {
+            match self.read() {
+                Err(ReadError::Damaged(damage)) if damage.kind != DamageKind::Newer => {
+                    if deadline.has_passed() {
+                        return Err(damage.into());
+                    }
+                    pause(Duration::from_millis(10));
+                }
+                result => return result,
+            }
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! One line of the journal.
 
 use agent_box_session::{LaunchId, SessionId, SessionName, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -133,8 +135,117 @@ impl Event {
 
     /// Adds one detail for programs.
     #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "numbers are handed over as they are")]
     pub fn detail(mut self, key: &str, value: impl ToString) -> Self {
         self.details.push((key.to_owned(), value.to_string()));
         self
+    }
+}
+
+/// How an event is spelled: one JSON object a line, absent members left out.
+#[derive(Serialize, Deserialize)]
+struct EventJson {
+    at: String,
+    kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    launch: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
+    text: String,
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    details: serde_json::Map<String, Value>,
+}
+
+impl Event {
+    /// The event as one line of JSON, with its newline.
+    pub(crate) fn print(&self) -> String {
+        let json = EventJson {
+            at: self.at.to_string(),
+            kind: self.kind.as_str().to_owned(),
+            session: self.session.map(|id| id.to_string()),
+            name: self.name.as_ref().map(ToString::to_string),
+            launch: self.launch.map(|id| id.to_string()),
+            by: self.by.clone(),
+            text: self.text.clone(),
+            details: self
+                .details
+                .iter()
+                .map(|(key, value)| (key.clone(), Value::from(value.as_str())))
+                .collect(),
+        };
+        let mut line = serde_json::to_string(&json).expect("BUG: texts print");
+        line.push('\n');
+        line
+    }
+
+    /// Reads a line; `None` for a torn one and for kinds that a newer program added.
+    pub(crate) fn parse(line: &[u8]) -> Option<Self> {
+        let json: EventJson = serde_json::from_slice(line).ok()?;
+        let text = |value: Value| match value {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        Some(Self {
+            at: parse_time(&json.at)?,
+            kind: EventKind::parse(&json.kind)?,
+            session: json.session.and_then(|id| id.parse().ok()),
+            name: json.name.and_then(|name| SessionName::parse(&name).ok()),
+            launch: json.launch.and_then(|id| id.parse().ok()),
+            by: json.by,
+            text: json.text,
+            details: json.details.into_iter().map(|(key, value)| (key, text(value))).collect(),
+        })
+    }
+}
+
+/// Reads back what [`Timestamp`] prints: `2026-12-01T08:00:00.000Z`.
+fn parse_time(text: &str) -> Option<Timestamp> {
+    let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<u64>().ok();
+    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+    let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
+    let millis = number(20..23)?;
+    if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // Years start in March here, so that the leap day is a year's last day.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leap_days = year / 4 - year / 100 + year / 400;
+    let days = year * 365 + leap_days + (153 * month + 2) / 5 + (day - 1) - 719_468;
+    let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
+    Some(Timestamp::from_millis(seconds * 1000 + millis))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn times_are_read_as_they_were_printed(millis in 0u64..253_402_300_800_000) {
+            let time = Timestamp::from_millis(millis);
+            prop_assert_eq!(parse_time(&time.to_string()), Some(time));
+        }
+    }
+
+    #[test]
+    fn events_are_read_as_they_were_printed() {
+        let name = SessionName::parse("main").unwrap();
+        for (kind, _) in EventKind::ALL {
+            let event = Event::new(Timestamp::from_millis(1_796_083_199_999), kind, "näh\n\"")
+                .about(crate::clock::mint_session(), &name)
+                .in_launch(crate::clock::mint_launch())
+                .by("cli")
+                .detail("code", 1);
+            let line = event.print();
+            assert!(line.ends_with("}\n") && !line.trim_end().contains('\n'), "{line}");
+            assert_eq!(Event::parse(line.as_bytes()), Some(event));
+        }
+        assert_eq!(Event::parse(b"{\"at\":\"2026-"), None);
     }
 }

@@ -1,12 +1,13 @@
 //! `repair`: the newest good document in place of a damaged one, which is kept.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::document::{Damage, ReadError};
+use crate::atomic;
+use crate::document::{Damage, DamageKind, Document, ReadError};
 use crate::error::IoError;
-use crate::history::Generation;
+use crate::history::{Generation, GenerationKind};
 use crate::lock::LockError;
 use crate::store::Store;
 
@@ -63,7 +64,63 @@ impl Store {
     /// # Errors
     /// When it is fine, newer, or nothing good is left; it is unchanged then.
     pub fn repair(&self, by: &str) -> Result<Repaired, RepairError> {
-        let _ = by;
-        todo!()
+        let _lock = self.lock_registry()?;
+        let path = self.paths().registry();
+        let damage = match self.diagnose()? {
+            None => return Err(RepairError::NotDamaged { path }),
+            Some(damage) if damage.kind == DamageKind::Newer => {
+                return Err(RepairError::Newer(damage));
+            }
+            Some(damage) => damage,
+        };
+        let target = atomic::behind_link(&path)?;
+        let good = match self.good_part(&damage, &target)? {
+            Some(part) => Some(part),
+            None => self.newest_good()?.map(|kept| (kept.generation, kept.document)),
+        };
+        let Some((restored, document)) = good else {
+            return Err(RepairError::NothingGood { damage });
+        };
+        let text = document.text().expect("BUG: it was read from a file");
+        let directory = target.parent().unwrap_or(Path::new("/"));
+        let kept = match damage.kind {
+            DamageKind::Missing => None,
+            _ => Some(keep_beside(&target, &self.now().to_string())?),
+        };
+        let summary = format!("repair: back to generation {}", restored.number);
+        let pending = self.prepare_generation(GenerationKind::Mirror, by, &summary, text)?;
+        atomic::replace(&target, directory, text.as_bytes())?;
+        pending.keep()?;
+        Ok(Repaired { restored, kept })
     }
+
+    /// A whole document with something behind it: what a program that writes in place leaves when
+    /// the new document is shorter. It is newer than anything in history.
+    fn good_part(
+        &self,
+        damage: &Damage,
+        target: &Path,
+    ) -> Result<Option<(Generation, Document)>, IoError> {
+        if damage.kind != DamageKind::TrailingGarbage {
+            return Ok(None);
+        }
+        let bytes = std::fs::read(target).map_err(IoError::on("read", target))?;
+        let part = bytes.get(..damage.byte).unwrap_or(&bytes);
+        let Ok(document) = Document::parse(target, part) else { return Ok(None) };
+        if let Some(text) = document.text() {
+            self.note_unseen(text)?;
+        }
+        let newest = self.kept_documents()?.pop();
+        Ok(newest.map(|kept| (kept.generation, document)))
+    }
+}
+
+/// Copies the damaged bytes beside the registry. A copy, so that there is never no registry.
+fn keep_beside(target: &Path, now: &str) -> Result<PathBuf, IoError> {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let kept = target.with_file_name(format!("{name}.damaged-{}", now.replace(':', "")));
+    let directory = target.parent().unwrap_or(Path::new("/"));
+    let bytes = std::fs::read(target).map_err(IoError::on("read", target))?;
+    atomic::replace(&kept, directory, &bytes)?;
+    Ok(kept)
 }

@@ -1,14 +1,17 @@
 //! Sessions declared by the system configuration: listed once each, never again after that.
 
+use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use agent_box_session::SessionName;
+use agent_box_session::{AddRefusal, SessionName};
 use thiserror::Error;
 
-use crate::document::ReadError;
+use crate::atomic;
+use crate::document::{Document, ReadError};
 use crate::error::IoError;
 use crate::store::Store;
-use crate::transaction::TransactError;
+use crate::transaction::{Change, TransactError};
 
 /// What seeding did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +38,7 @@ pub enum SeedError {
     },
     /// The transaction failed.
     #[error(transparent)]
-    Transact(#[from] TransactError<IoError>),
+    Transact(#[from] TransactError<AddRefusal>),
     /// The system refused.
     #[error(transparent)]
     Io(#[from] IoError),
@@ -47,7 +50,51 @@ impl Store {
     /// # Errors
     /// When the declared sessions cannot be read or the transaction fails.
     pub fn seed(&self, path: &Path) -> Result<Seeded, SeedError> {
-        let _ = path;
-        todo!()
+        let bytes = std::fs::read(path).map_err(IoError::on("read", path))?;
+        let declared = Document::parse(path, &bytes)
+            .map_err(|damage| SeedError::Declared(ReadError::Damaged(damage)))?;
+        let change = Change::Operator {
+            by: "the system configuration".to_owned(),
+            summary: "list the declared sessions".to_owned(),
+        };
+        // The note is read and written under the registry's lock, after the commit: a crash in
+        // between is harmless, since the names are taken then.
+        let marker = self.paths().state().join("seeded.json");
+        let mut done = read_marker(&marker)?;
+        let before = done.clone();
+        let added = self.transact(change, |tx| {
+            let mut added = Vec::new();
+            for (name, entry) in declared.registry.entries() {
+                let is_new = done.insert(name.to_string());
+                if !is_new || tx.registry.is_taken(name.as_str()) {
+                    continue;
+                }
+                if let Some(text) = declared.raw_entry(name.as_str()) {
+                    tx.set_base(name.as_str(), text.to_owned());
+                }
+                tx.add(name.clone(), entry.spec.clone(), "the system configuration")?;
+                added.push(name.clone());
+            }
+            Ok(added)
+        })?;
+        if done != before {
+            let mut text = serde_json::to_vec_pretty(&done).expect("BUG: texts print");
+            text.push(b'\n');
+            atomic::replace(&marker, &self.paths().state(), &text)?;
+        }
+        let unusable = declared.registry.unusable().iter();
+        let unusable = unusable.map(|entry| (entry.key.clone(), entry.reason.clone())).collect();
+        Ok(Seeded { added, unusable })
     }
+}
+
+/// The names that were seeded before.
+fn read_marker(path: &Path) -> Result<BTreeSet<String>, SeedError> {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        Err(error) => return Err(IoError::on("read", path)(error).into()),
+    };
+    serde_json::from_slice(&bytes)
+        .map_err(|error| SeedError::Marker { path: path.to_owned(), reason: error.to_string() })
 }

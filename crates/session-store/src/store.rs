@@ -65,8 +65,10 @@ impl Store {
         if let Some(directory) = paths.last_words(clock::mint_session()).parent() {
             ensure_directory(directory)?;
         }
-        for directory in [paths.config(), paths.history(), paths.state()] {
-            atomic::clean(&directory);
+        let registry = atomic::behind_link(&paths.registry())?;
+        let beside_registry = registry.parent().map(Path::to_owned);
+        for directory in [paths.config(), paths.state()].iter().chain(&beside_registry) {
+            atomic::clean(directory);
         }
         let id = store_id(&paths.store_id())?;
         Ok(Self { paths: Arc::new(paths), id, lock_wait: Self::LOCK_WAIT })

@@ -1,13 +1,29 @@
 //! The one way to write the registry: a closure under its lock.
+//!
+//! ```text
+//! lock ─ read ─ closure ─ temporary file, fsync ─ history ─ identities ─┐
+//!                                                                      rename   (the commit)
+//! unlock ─ tombstones of what was delisted ─ fsync of the directory ─────┘
+//! ```
+//! Identities stand before the commit, so that an id is known before it is listed; tombstones
+//! after it: delisted first, buried second, so that a crash in between never leaves a listed
+//! session that must not start. Whoever finds the unlisted id later buries it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use agent_box_session::{
     AddRefusal, Delisted, Entry, Identities, LaunchRecord, Registry, SessionId, SessionName,
-    SessionSpec, Settled, Timestamp, VerbRefusal,
+    SessionSpec, Settled, Timestamp, VerbRefusal, settle_identities,
 };
+use agent_box_testpoint as testpoint;
+use serde_json::Value;
 use thiserror::Error;
 
-use crate::document::Damage;
+use crate::atomic;
+use crate::document::{Damage, Document, ReadError};
 use crate::error::IoError;
+use crate::history::GenerationKind;
 use crate::launch::LaunchError;
 use crate::lock::LockError;
 use crate::store::Store;
@@ -52,6 +68,11 @@ pub struct Transaction<'s> {
     /// [`Transaction::load_tombstones`] adds the others.
     pub identities: Identities,
     store: &'s Store,
+    change: Change,
+    document: Document,
+    loaded: Identities,
+    extras: BTreeMap<String, Value>,
+    bases: BTreeMap<String, String>,
 }
 
 impl Store {
@@ -65,8 +86,27 @@ impl Store {
         change: Change,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<T, R>,
     ) -> Result<T, TransactError<R>> {
-        let _ = (change, work);
-        todo!()
+        let _lock = self.lock_registry()?;
+        point("store.locked", &self.paths().registry_lock())?;
+        let document = self.read_settled().map_err(|error| match error {
+            ReadError::Damaged(damage) => TransactError::Damaged(damage),
+            ReadError::Io(error) => TransactError::Io(error),
+        })?;
+        let identities = self.load_identities(&document.registry)?;
+        let mut tx = Transaction {
+            registry: document.registry.clone(),
+            loaded: identities.clone(),
+            identities,
+            store: self,
+            change,
+            document,
+            extras: BTreeMap::new(),
+            bases: BTreeMap::new(),
+        };
+        let result = work(&mut tx).map_err(TransactError::Refused)?;
+        tx.commit()?;
+        testpoint::hit("store.before-unlock");
+        Ok(result)
     }
 }
 
@@ -77,7 +117,12 @@ impl Transaction<'_> {
     /// # Errors
     /// When one cannot be read.
     pub fn load_tombstones(&mut self) -> Result<(), IoError> {
-        todo!()
+        for (id, tombstone) in self.store.tombstones()? {
+            if self.loaded.removed.insert(id, tombstone.clone()).is_none() {
+                self.identities.removed.insert(id, tombstone);
+            }
+        }
+        Ok(())
     }
 
     /// [`Store::now`].
@@ -121,10 +166,9 @@ impl Transaction<'_> {
     /// # Errors
     /// When the registry refuses.
     pub fn stop(&mut self, name: &SessionName, by: &str) -> Result<SessionId, VerbRefusal> {
-        self.intend(name, |entry| {
-            entry.stopped = true;
-            entry.stopped_by = Some(by.to_owned());
-        })
+        let (store, launched) = (self.store, self.launched());
+        let mint = &mut || store.mint_session();
+        self.registry.stop(&mut self.identities, name, mint, &launched, by)
     }
 
     /// [`Registry::restart`].
@@ -132,10 +176,9 @@ impl Transaction<'_> {
     /// # Errors
     /// When the registry refuses.
     pub fn restart(&mut self, name: &SessionName) -> Result<SessionId, VerbRefusal> {
-        self.intend(name, |entry| {
-            entry.stopped = false;
-            entry.stopped_by = None;
-        })
+        let (store, launched) = (self.store, self.launched());
+        let mint = &mut || store.mint_session();
+        self.registry.restart(&mut self.identities, name, mint, &launched)
     }
 
     /// [`Registry::intend`].
@@ -147,8 +190,9 @@ impl Transaction<'_> {
         name: &SessionName,
         change: impl FnOnce(&mut Entry),
     ) -> Result<SessionId, VerbRefusal> {
-        let _ = (name, change);
-        todo!()
+        let (store, launched) = (self.store, self.launched());
+        let mint = &mut || store.mint_session();
+        self.registry.intend(&mut self.identities, name, mint, &launched, change)
     }
 
     /// [`Registry::park`].
@@ -161,7 +205,10 @@ impl Transaction<'_> {
     /// # Errors
     /// When a tombstone cannot be read.
     pub fn settle(&mut self) -> Result<Vec<Settled>, IoError> {
-        todo!()
+        self.load_tombstones()?;
+        let store = self.store;
+        let mint = &mut || store.mint_session();
+        Ok(settle_identities(&mut self.registry, &mut self.identities, mint))
     }
 
     /// [`Store::launch`].
@@ -182,19 +229,131 @@ impl Transaction<'_> {
 
     /// The highest generation known of `id`: its launch record's, or what was last seen of it.
     pub fn launched_generation(&self, id: SessionId) -> u64 {
-        let _ = id;
-        todo!()
+        self.launched()(id)
     }
 
     /// A top-level key of the document that is not part of the registry.
-    pub fn extra(&self, key: &str) -> Option<serde_json::Value> {
-        let _ = key;
-        todo!()
+    pub fn extra(&self, key: &str) -> Option<Value> {
+        self.extras.get(key).cloned().or_else(|| self.document.extra(key))
     }
 
     /// Sets such a key.
-    pub fn set_extra(&mut self, key: &str, value: serde_json::Value) {
-        let _ = (key, value);
-        todo!()
+    pub fn set_extra(&mut self, key: &str, value: Value) {
+        assert!(!["version", "sessions"].contains(&key), "BUG: `{key}` belongs to the registry");
+        self.extras.insert(key.to_owned(), value);
     }
+
+    /// The text that a restored entry is built on.
+    pub(crate) fn set_base(&mut self, key: &str, text: String) {
+        self.bases.insert(key.to_owned(), text);
+    }
+
+    /// The current document's text, as it was read.
+    pub(crate) fn current_text(&self) -> Option<&str> {
+        self.document.text()
+    }
+
+    /// What the registry's verbs ask: the highest generation that a launch of an id can have.
+    pub(crate) fn launched(&self) -> impl Fn(SessionId) -> u64 + use<> {
+        let store = self.store.clone();
+        let live = self.identities.live.iter().map(|(id, identity)| (*id, identity.generation));
+        let removed = self.identities.removed.iter();
+        let removed = removed.map(|(id, tombstone)| (*id, tombstone.identity.generation));
+        let seen: BTreeMap<SessionId, u64> = live.chain(removed).collect();
+        move |id| {
+            // A launch takes its generation from the entry, so what was seen of the entry stands
+            // in for a record that cannot be read.
+            let recorded = store.launch(id).ok().flatten().map_or(0, |record| record.generation);
+            recorded.max(seen.get(&id).copied().unwrap_or(0))
+        }
+    }
+
+    fn commit(&self) -> Result<(), IoError> {
+        let extras_changed =
+            self.extras.iter().any(|(key, value)| self.document.extra(key).as_ref() != Some(value));
+        let registry_changed = self.registry != self.document.registry || extras_changed;
+        let buried: Vec<_> = self
+            .identities
+            .removed
+            .iter()
+            .filter(|(id, _)| !self.loaded.is_removed(**id))
+            .collect();
+        let lifted: Vec<_> =
+            self.loaded.removed.keys().filter(|id| !self.identities.is_removed(**id)).collect();
+        if registry_changed {
+            let text = self.document.render(&self.registry, &self.extras, &self.bases);
+            self.write(&text, &lifted)?;
+        } else {
+            self.write_identities()?;
+            self.lift(&lifted)?;
+        }
+        for (_, tombstone) in buried {
+            testpoint::hit("store.before-tombstone");
+            self.store.write_tombstone(tombstone)?;
+            testpoint::hit("store.after-tombstone");
+        }
+        Ok(())
+    }
+
+    fn write(&self, text: &str, lifted: &[&SessionId]) -> Result<(), IoError> {
+        let path = self.store.paths().registry();
+        let target = atomic::behind_link(&path)?;
+        let directory = target.parent().unwrap_or(Path::new("/"));
+        point("store.before-temp", &path)?;
+        let mut temp = atomic::temp(&target, directory)?;
+        atomic::fill(&mut temp, &target, text.as_bytes())?;
+        point("store.after-temp-write", &path)?;
+        point("store.before-fsync", &path)?;
+        atomic::sync(&temp, &target)?;
+        point("store.after-fsync", &path)?;
+
+        point("store.before-history", &path)?;
+        if let Some(current) = self.document.text() {
+            self.store.settle_history(current)?;
+            self.store.note_unseen(current)?;
+        }
+        let (kind, by, summary) = match &self.change {
+            Change::Operator { by, summary } => (GenerationKind::Operator, &**by, &**summary),
+            Change::Mirror => (GenerationKind::Mirror, "agent-box", "note what was seen"),
+        };
+        let pending = self.store.prepare_generation(kind, by, summary, text)?;
+        point("store.after-history", &path)?;
+
+        self.write_identities()?;
+        self.lift(lifted)?;
+        point("store.before-rename", &path)?;
+        atomic::rename(temp, &target)?;
+        testpoint::hit("store.after-rename");
+        testpoint::hit("store.before-dir-fsync");
+        // From here on the change is in place; should this flush fail, the caller hears of it, but
+        // history must not forget the document.
+        let flushed = atomic::sync_directory(directory);
+        testpoint::hit("store.after-dir-fsync");
+        pending.keep()?;
+        self.store.prune();
+        flushed
+    }
+
+    /// Writes what was seen of the ids, if that changed. Newly buried ones stay in the file until
+    /// their tombstones are written.
+    fn write_identities(&self) -> Result<(), IoError> {
+        let buried = self.identities.removed.iter().filter(|(id, _)| !self.loaded.is_removed(**id));
+        let known: BTreeMap<_, _> = buried
+            .map(|(id, tombstone)| (id, &tombstone.identity))
+            .chain(self.identities.live.iter())
+            .collect();
+        if known == self.loaded.live.iter().collect() {
+            return Ok(());
+        }
+        self.store.write_identities(known.into_values())
+    }
+
+    fn lift(&self, ids: &[&SessionId]) -> Result<(), IoError> {
+        ids.iter().try_for_each(|id| atomic::remove(&self.store.paths().tombstone(**id)))
+    }
+}
+
+/// A fault point that can fail.
+fn point(name: &str, path: &Path) -> Result<(), IoError> {
+    testpoint::check(name).map_err(IoError::on("write", path))
 }
