@@ -10,7 +10,9 @@
 
 use thiserror::Error;
 
-use crate::{Ending, Entry, LaunchId, LaunchRecord, LaunchState, Registry, SessionName};
+use crate::{
+    Ending, Entry, Identities, LaunchId, LaunchRecord, LaunchState, Registry, SessionName,
+};
 
 /// Why a launch must not start its agent.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -129,8 +131,14 @@ fn check_wanted<'r>(
 
 /// Mirrors a launch that passed the gate into the registry: `hasRun`, the conversation, and the
 /// consumed prompt (only the prompt that this session's record holds durably).
-pub fn mirror_launch(registry: &mut Registry, record: &LaunchRecord) {
-    let Some(entry) = registry.by_id_mut(record.session) else { return };
+///
+/// The conversation is noted as seen in the same transaction: an editor that drops the id a moment
+/// later leaves only the conversation to tell whose entry it is, and an entry taken for a new
+/// session would put a second agent on it.
+pub fn mirror_launch(registry: &mut Registry, identities: &mut Identities, record: &LaunchRecord) {
+    let Some((name, _)) = registry.by_id(record.session) else { return };
+    let name = name.clone();
+    let entry = registry.by_id_mut(record.session).expect("BUG: found a line above");
     entry.has_run = true;
     if record.conversation.is_some() {
         entry.conversation.clone_from(&record.conversation);
@@ -139,4 +147,5 @@ pub fn mirror_launch(registry: &mut Registry, record: &LaunchRecord) {
     if entry.spec.initial_prompt.is_some() && entry.spec.initial_prompt == record.prompt {
         entry.spec.initial_prompt = None;
     }
+    identities.see(&name, entry);
 }
