@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agent_box_session::{
     Agent, Backoff, Entry, Exit, Identities, LaunchRecord, LaunchState, ProcessRef, Registry,
-    SessionId, check_gate, check_post_mortem_gate, mirror_launch, settle_identities,
+    SessionId, check_gate, check_post_mortem_gate, is_settled, mirror_launch, settle_identities,
 };
 use agent_box_supervisor::plan::{
     Action, EndReason, Intent, Known, LaunchView, Observed, Plan, Terminal, plan,
@@ -42,6 +42,8 @@ pub enum Step {
     Linger(usize),
     /// The launcher is killed with -9.
     KillLauncher(usize),
+    /// The same, but tmux misses it and keeps the terminal.
+    KillAndLinger(usize),
     /// The forked child becomes the agent.
     Exec(usize),
     /// The forked child sees that its launcher is dead and exits.
@@ -156,8 +158,8 @@ fn supervisor_steps(config: &Config, state: &State, free: bool, steps: &mut Vec<
     match &state.supervisor {
         Supervisor::Idle => return steps.push(Step::LookAtRecords),
         Supervisor::SawRecords(_) => steps.push(Step::LookAtTerminals),
-        Supervisor::SawTerminals(observed) => {
-            let actions = decide(config, state, observed).actions;
+        Supervisor::SawTerminals(records, terminal) => {
+            let actions = decide(config, state, records, *terminal).actions;
             if actions.is_empty() {
                 steps.push(Step::Decide(None));
             }
@@ -211,6 +213,9 @@ fn launch_steps(
     }
     if launch.launcher_lives() && state.spent.kills < config.kills {
         steps.push(Step::KillLauncher(number));
+        if state.terminal == Some(number) && state.spent.lingering < config.lingering {
+            steps.push(Step::KillAndLinger(number));
+        }
     }
     match launch.agent {
         Process::None => {}
@@ -243,9 +248,9 @@ pub fn take(config: &Config, before: &State, step: &Step) -> State {
     match step {
         Step::LookAtRecords => state.supervisor = Supervisor::SawRecords(state.records.clone()),
         Step::LookAtTerminals => {
-            let Supervisor::SawRecords(records) = &state.supervisor else { return state };
-            let observed = look(config, &state, records);
-            state.supervisor = Supervisor::SawTerminals(Box::new(observed));
+            let looking = std::mem::replace(&mut state.supervisor, Supervisor::Idle);
+            let Supervisor::SawRecords(records) = looking else { return state };
+            state.supervisor = Supervisor::SawTerminals(records, state.terminal);
         }
         Step::Decide(action) => state.supervisor = take_on(config, before, action.as_ref()),
         Step::Work => work(config, &mut state),
@@ -278,7 +283,7 @@ pub fn take(config: &Config, before: &State, step: &Step) -> State {
             kill_launcher(&mut state, *number);
             state.terminal = Some(*number);
         }
-        Step::KillLauncher(number) => {
+        Step::KillLauncher(number) | Step::KillAndLinger(number) => {
             state.spent.kills += 1;
             let launch = &state.launches[*number];
             if launch.launcher == Launcher::Executed {
@@ -288,7 +293,12 @@ pub fn take(config: &Config, before: &State, step: &Step) -> State {
                     *handed -= 1;
                 }
             }
+            let terminal = state.terminal;
             kill_launcher(&mut state, *number);
+            if matches!(step, Step::KillAndLinger(_)) {
+                state.spent.lingering += 1;
+                state.terminal = terminal;
+            }
         }
         Step::Exec(number) => exec(&mut state, *number),
         Step::ChildGivesUp(number) | Step::DeathSignal(number) => {
@@ -308,10 +318,11 @@ pub fn take(config: &Config, before: &State, step: &Step) -> State {
         }
         Step::Delete(index) => delete(config, &mut state, *index),
         Step::DeleterCrashes(index) => {
-            state.deleters[*index] = Deleter::Over;
-            if state.lock == Some(Holder::Deleter(*index)) {
+            let held = matches!(state.deleters[*index], Deleter::Delisted(_) | Deleter::Buried(_));
+            if held && state.lock == Some(Holder::Deleter) {
                 state.lock = None;
             }
+            state.deleters[*index] = Deleter::Over;
         }
         Step::Add => {
             state.adds += 1;
@@ -343,13 +354,15 @@ pub fn take(config: &Config, before: &State, step: &Step) -> State {
     state.canonical()
 }
 
-/// What the supervisor sees besides the records it read a moment ago.
+/// What the supervisor sees: records and terminal as they were a moment ago, processes as they
+/// are now.
 pub fn look(
     config: &Config,
     state: &State,
     records: &BTreeMap<SessionId, LaunchRecord>,
+    terminal: Option<usize>,
 ) -> Observed {
-    let terminals = state.terminal.iter().map(|number| Terminal {
+    let terminals = terminal.iter().map(|number| Terminal {
         tmux_id: format!("${number}"),
         name: name().as_str().to_owned(),
         session: Some(state.launches[*number].session),
@@ -359,32 +372,55 @@ pub fn look(
         conversation: None,
     });
     let view = |record: &LaunchRecord| {
-        let launch = &state.launches[number(record.launch)];
+        let number = number(record.launch);
+        let launch = &state.launches[number];
+        let record_known = Known::Known(record.clone());
+        if terminal == Some(number) {
+            // Nothing else is looked at where a terminal is seen.
+            return Some(LaunchView {
+                record: record_known,
+                lock_free: false,
+                launcher_alive: true,
+                leftovers: false,
+            });
+        }
+        if !state.registry.lists(record.session) && record.launcher().is_none() {
+            return None;
+        }
         let held = state.launches.iter().any(|it| it.session == record.session && it.lifetime);
         let blind = config.lacks(Broken::NoProof);
-        LaunchView {
-            record: Known::Known(record.clone()),
+        let on_record = record.launcher().is_some();
+        // A launcher that is not on record is found by its mark, like anything else.
+        let leftovers = launch.has_marked() || (launch.launcher_lives() && !on_record);
+        Some(LaunchView {
+            record: record_known,
             lock_free: !held || blind,
-            launcher_alive: record.launcher().is_some() && launch.launcher_lives() && !blind,
-            leftovers: launch.has_marked() && !blind,
-        }
+            launcher_alive: on_record && launch.launcher_lives() && !blind,
+            leftovers: leftovers && !blind,
+        })
     };
+    let views = records.iter().filter_map(|(id, record)| Some((*id, view(record)?)));
     Observed {
+        launches: views.collect(),
         terminals: Known::Known(terminals.collect()),
-        launches: records.iter().map(|(id, record)| (*id, view(record))).collect(),
         attempts: BTreeMap::new(),
         busy: BTreeSet::new(),
     }
 }
 
-/// The registry as the supervisor reads it, and the production plan from it.
-pub fn decide(config: &Config, state: &State, observed: &Observed) -> Plan {
-    let intent = Intent {
-        registry: state.registry.clone(),
-        removed: state.identities.removed.keys().copied().collect(),
-        unsettled: !is_settled(state),
-    };
-    let mut plan = plan(&Known::Known(intent), observed, LATE);
+/// The registry and the processes as the supervisor sees them now, and the production plan.
+pub fn decide(
+    config: &Config,
+    state: &State,
+    records: &BTreeMap<SessionId, LaunchRecord>,
+    terminal: Option<usize>,
+) -> Plan {
+    let listed = state.registry.entries().filter_map(|(_, entry)| entry.id);
+    let removed: BTreeSet<_> = listed.filter(|id| state.identities.is_removed(*id)).collect();
+    let unsettled = !removed.is_empty() || !is_settled(&state.registry, &state.identities);
+    let intent = Intent { registry: state.registry.clone(), removed, unsettled };
+    let observed = look(config, state, records, terminal);
+    let mut plan = plan(&Known::Known(intent), &observed, LATE);
     let left_out = |action: &Action| match action {
         Action::End { reason: EndReason::NotListed | EndReason::Stopped, .. } => {
             config.lacks(Broken::NoReaping)
@@ -393,13 +429,6 @@ pub fn decide(config: &Config, state: &State, observed: &Observed) -> Plan {
     };
     plan.actions.retain(|action| !left_out(action));
     plan
-}
-
-fn is_settled(state: &State) -> bool {
-    let (mut registry, mut identities) = (state.registry.clone(), state.identities.clone());
-    let mut minted = state.minted;
-    let settled = settle_identities(&mut registry, &mut identities, &mut || mint(&mut minted));
-    settled.is_empty() && registry == state.registry && identities == state.identities
 }
 
 /// Begins an action.
@@ -414,10 +443,10 @@ fn take_on(config: &Config, state: &State, action: Option<&Action>) -> Superviso
             Supervisor::Requesting(number(*launch), Request::Show)
         }
         Some(Action::Start { session, generation, base }) => {
-            let Supervisor::SawTerminals(observed) = &state.supervisor else {
+            let Supervisor::SawTerminals(records, _) = &state.supervisor else {
                 return Supervisor::Idle;
             };
-            let old = observed.launches.get(session).and_then(|view| view.record.known()).cloned();
+            let old = records.get(session).cloned();
             debug_assert_eq!(base.as_ref().map(|it| it.0), old.as_ref().map(|it| it.launch));
             let Some((_, entry)) = state.registry.by_id(*session) else { return Supervisor::Idle };
             let record = prepare(config, state, *session, *generation, entry, old.as_ref());
@@ -491,7 +520,11 @@ fn work(config: &Config, state: &mut State) {
                 (Some(old), Some(now)) => same(old, now),
                 _ => false,
             };
-            if current || config.lacks(Broken::NoComparing) {
+            let wanted = state.registry.by_id(record.session).is_some_and(|(_, entry)| {
+                !entry.stopped && entry.generation == record.generation
+            });
+            let wanted = wanted && !state.identities.is_removed(record.session);
+            if (current && wanted) || config.lacks(Broken::NoComparing) {
                 let launch = state.launches.len();
                 state.launches.push(Launch {
                     conversation: record.conversation.clone(),
@@ -511,7 +544,7 @@ fn work(config: &Config, state: &mut State) {
                 state.launches[launch].request = Some(request);
             }
         }
-        Supervisor::Idle | Supervisor::SawRecords(_) | Supervisor::SawTerminals(_) => {}
+        Supervisor::Idle | Supervisor::SawRecords(_) | Supervisor::SawTerminals(..) => {}
     }
 }
 
@@ -599,7 +632,7 @@ fn launcher_goes_on(config: &Config, state: &mut State, number: usize) {
                 state.registry = stale;
             }
             if let Some(record) = state.records.get(&launch.session).cloned() {
-                mirror_launch(&mut state.registry, &record);
+                mirror_launch(&mut state.registry, &mut state.identities, &record);
             }
             if state.lock == Some(Holder::Launcher(number)) {
                 state.lock = None;
@@ -705,7 +738,7 @@ fn exec(state: &mut State, number: usize) {
 }
 
 fn delete(config: &Config, state: &mut State, index: usize) {
-    let locked = Holder::Deleter(index);
+    let locked = Holder::Deleter;
     state.deleters[index] = match state.deleters[index].clone() {
         Deleter::Idle => {
             let (mut registry, mut identities) = (state.registry.clone(), state.identities.clone());

@@ -2,7 +2,7 @@
 
 use stateright::{Checker, Model, Property};
 
-use super::actors::{Step, decide, is_held, look, steps, take};
+use super::actors::{Step, decide, is_held, steps, take};
 use super::config::Config;
 use super::state::{Deleter, Fault, Launcher, Process, State, Supervisor, Verb, Wish};
 
@@ -73,7 +73,7 @@ pub fn is_at_rest(config: &Config, state: &State) -> bool {
             };
             waits && launch.request.is_none()
         });
-    still && decide(config, state, &look(config, state, &state.records)).actions.is_empty()
+    still && decide(config, state, &state.records, state.terminal).actions.is_empty()
 }
 
 fn broken_at_rest(state: &State) -> Option<Claim> {

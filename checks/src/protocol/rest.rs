@@ -72,9 +72,9 @@ pub fn rest_is_reachable(config: &Config) -> Result<usize, Box<Stuck>> {
 
 /// Whether only the bound on launches keeps the supervisor from acting.
 fn wants_more_launches(config: &Config, state: &State) -> bool {
-    let Supervisor::SawTerminals(observed) = &state.supervisor else { return false };
+    let Supervisor::SawTerminals(records, terminal) = &state.supervisor else { return false };
     state.launches.len() == config.launches
-        && decide(config, state, observed)
+        && decide(config, state, records, *terminal)
             .actions
             .iter()
             .any(|action| matches!(action, Action::Start { .. }))

@@ -10,7 +10,6 @@ use agent_box_session::{
     Agent, Entry, Exit, Identities, LaunchId, LaunchRecord, Registry, SessionId, SessionName,
     SessionSpec, Timestamp,
 };
-use agent_box_supervisor::plan::Observed;
 use uuid::Uuid;
 
 /// The world at one moment.
@@ -53,8 +52,8 @@ pub struct State {
 pub enum Holder {
     /// The launcher of this launch.
     Launcher(usize),
-    /// This deleter.
-    Deleter(usize),
+    /// A deleter.
+    Deleter,
 }
 
 /// One launch: the request to tmux and the processes that came of it.
@@ -138,8 +137,8 @@ pub enum Supervisor {
     Idle,
     /// Looked at the records.
     SawRecords(BTreeMap<SessionId, LaunchRecord>),
-    /// Looked at tmux and processes as well.
-    SawTerminals(Box<Observed>),
+    /// Looked at tmux as well.
+    SawTerminals(BTreeMap<SessionId, LaunchRecord>, Option<usize>),
     /// Settles ids.
     Settling,
     /// Parks a session that ended in this generation.
