@@ -80,6 +80,14 @@ pub(crate) fn choose(files: &Files, directory: &Path, candidates: &Candidates<'_
     Choice::anew(unused.unwrap_or_else(fresh), notes)
 }
 
+/// The word by which claude would take a prompt for one of its commands (`/word …`; a path such as
+/// `/etc/fstab` is text).
+pub(crate) fn command(prompt: &str) -> Option<&str> {
+    let word = prompt.split_whitespace().next()?;
+    let name = word.strip_prefix('/')?;
+    (!name.is_empty() && !name.contains('/')).then_some(word)
+}
+
 /// What makes up a command line.
 pub(crate) struct CommandLine<'a> {
     pub(crate) skip_permissions: bool,

@@ -323,7 +323,7 @@ impl Harness {
         let mut word = prompt::word(&self.surroundings.paths, request.launch, &text);
         match agent {
             Agent::Codex if !is_ours => word = codex::stamped(&choice.conversation, &word),
-            Agent::Claude if word.trim_start().starts_with('/') => notes.push(
+            Agent::Claude if claude::command(&word).is_some() => notes.push(
                 "the prompt begins with `/`: claude runs it as a command if it knows one"
                     .to_owned(),
             ),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::Files;
+use super::{Files, command};
 
 /// What there is of a conversation, seen from one directory.
 #[derive(Debug)]
@@ -43,11 +43,7 @@ pub(crate) fn look_up(files: &Files, directory: &Path, id: &str) -> Transcript {
 pub(crate) fn holds(files: &Files, id: &str, prompt: &str) -> bool {
     let prompt = prompt.trim();
     // Claude runs such a prompt as a command and notes the command's name instead.
-    let command = prompt
-        .split_whitespace()
-        .next()
-        .filter(|word| word.starts_with('/'))
-        .map(|word| format!("<command-name>{word}</command-name>"));
+    let command = command(prompt).map(|word| format!("<command-name>{word}</command-name>"));
     everywhere(files, &format!("{id}.jsonl")).iter().any(|path| {
         any_user_line(path, |message| {
             texts(message).any(|text| {

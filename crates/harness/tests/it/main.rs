@@ -6,6 +6,7 @@ mod codex;
 mod command_lines;
 mod directories;
 mod instructions;
+mod live;
 mod prompts;
 mod resume;
 mod scratch;

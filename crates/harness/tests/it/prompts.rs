@@ -146,6 +146,7 @@ fn a_prompt_that_claude_ran_as_a_command_is_proven_by_the_commands_name() {
         &["<command-message>review</command-message>\n<command-name>/review</command-name>"],
     );
     assert!(scratch.prepare(&ask).prompt_proven);
+    assert!(scratch.prepare(&scratch.ask("claude").prompt("/etc/fstab is wrong")).notes.is_empty());
 }
 
 #[test]

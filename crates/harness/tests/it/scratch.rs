@@ -88,7 +88,10 @@ impl Scratch {
     }
 
     pub(crate) fn try_prepare(&self, ask: &Ask) -> Result<Prepared, PrepareError> {
-        prepare_with(&self.harness(), ask)
+        let rotation = |id: &str| {
+            ask.rotations.iter().find(|(from, _)| *from == id).map(|(_, to)| (*to).to_owned())
+        };
+        prepare_with(&self.harness(), ask, &rotation)
     }
 
     pub(crate) fn prepare(&self, ask: &Ask) -> Prepared {
@@ -224,16 +227,17 @@ fn put_lines(path: &Path, lines: &[serde_json::Value]) {
     put(path, &(text.join("\n") + "\n"));
 }
 
-pub(crate) fn prepare_with(harness: &Harness, ask: &Ask) -> Result<Prepared, PrepareError> {
-    let rotation = |id: &str| {
-        ask.rotations.iter().find(|(from, _)| *from == id).map(|(_, to)| (*to).to_owned())
-    };
+pub(crate) fn prepare_with(
+    harness: &Harness,
+    ask: &Ask,
+    rotation: &dyn Fn(&str) -> Option<String>,
+) -> Result<Prepared, PrepareError> {
     harness.prepare(&Request {
         name: &SessionName::parse("main").unwrap(),
         launch: ask.launch,
         entry: &ask.entry,
         record: ask.record.as_ref(),
-        rotation: &rotation,
+        rotation,
         others: &ask.others,
         variables: &ask.variables,
     })

@@ -155,7 +155,7 @@ fn sessions_prepared_side_by_side_all_get_their_trust() {
         .collect();
     std::thread::scope(|scope| {
         for ask in &asks {
-            scope.spawn(|| crate::scratch::prepare_with(&harness, ask).unwrap());
+            scope.spawn(|| crate::scratch::prepare_with(&harness, ask, &|_| None).unwrap());
         }
     });
     let state = read(&scratch.home().join(".claude.json"));

@@ -1,0 +1,306 @@
+//! Command lines run by agents in a real pane: the stubs always, the real CLIs where
+//! `AGENT_BOX_REAL_CLIS` names the directory that npm installed them into.
+
+use std::cell::Cell;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use agent_box_harness::{Prepared, session_start_hook};
+use agent_box_session::env;
+use agent_box_testkit::conformance::real_programs;
+use agent_box_testkit::mock_model::MockModel;
+use agent_box_testkit::{PrivateTmux, process, stub_agent_program, within};
+
+use crate::scratch::{Ask, Scratch, prepare_with, put};
+
+/// A home with agents that can run, a model that answers and a tmux server of its own.
+struct Pane {
+    tmux: PrivateTmux,
+    scratch: Scratch,
+    model: MockModel,
+    /// Each start has a tmux session of its own: a server that was killed a moment ago can make
+    /// the next client fail.
+    starts: Cell<u32>,
+}
+
+impl Pane {
+    fn new(programs: &[(&str, PathBuf)]) -> Self {
+        let mut scratch = Scratch::new();
+        let (home, model) = (scratch.home(), MockModel::start().unwrap());
+        for (agent, program) in scratch.surroundings.agents.iter_mut().take(2) {
+            let (_, found) = programs.iter().find(|(name, _)| *name == agent.as_str()).unwrap();
+            program.clone_from(found);
+        }
+        // Stands in for `agent-box hook session-start`: keeps what it was given.
+        let hook = &scratch.surroundings.program;
+        put(
+            hook,
+            "#!/bin/sh\nmkdir -p $HOME/hooks; exec cat >$HOME/hooks/$AGENT_BOX_SESSION_ID.$$\n",
+        );
+        fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+        put(&home.join(".codex/config.toml"), &model.codex_config());
+        scratch.surroundings.sandbox = true;
+        scratch.surroundings.inherited = vec![(env::IS_SANDBOX.to_owned(), "1".to_owned())];
+        scratch.surroundings.search_path = std::env::var_os("PATH").unwrap();
+        let tmux = PrivateTmux::new(home.join("tmux"), &home);
+        Self { tmux, scratch, model, starts: Cell::new(0) }
+    }
+
+    fn ask(&self, agent: &str) -> Ask {
+        let mut ask = self.scratch.ask(agent);
+        // A key as an operator would put it into the env file: claude asks about those.
+        let given = self.model.claude_environment().into_iter().map(|(key, value)| match key {
+            "ANTHROPIC_AUTH_TOKEN" => ("ANTHROPIC_API_KEY".to_owned(), format!("sk-ant-{value}")),
+            key => (key.to_owned(), value),
+        });
+        ask.variables = given.collect();
+        ask
+    }
+
+    /// What the hook would have recorded for a launched conversation.
+    fn rotation(&self, launched: &str) -> Option<String> {
+        let calls = fs::read_dir(self.scratch.home().join("hooks")).ok()?.flatten();
+        let mut calls: Vec<PathBuf> = calls
+            .map(|call| call.path())
+            .filter(|path| path.file_stem().is_some_and(|id| id == launched))
+            .collect();
+        calls.sort_by_key(|call| call.metadata().and_then(|it| it.modified()).unwrap());
+        let payload = fs::read(calls.last()?).unwrap();
+        session_start_hook(&payload, Some(launched)).map(|rotation| rotation.to)
+    }
+
+    fn session(&self) -> String {
+        format!("a{}", self.starts.get())
+    }
+
+    fn screen(&self) -> String {
+        self.tmux.screen(&self.session())
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        let target = format!("={}:", self.session());
+        self.tmux.run(&[&["send-keys", "-t", &target], keys].concat());
+    }
+
+    fn start(&self, ask: &Ask, prepared: &Prepared) {
+        let mut words = vec!["env".to_owned(), "-i".to_owned(), "-C".to_owned()];
+        words.push(prepared.directory.clone());
+        let terminal = [(env::TERM.to_owned(), "screen-256color".to_owned())];
+        let variables = prepared.environment.iter().chain(&ask.variables).chain(&terminal);
+        words.extend(variables.map(|(key, value)| format!("{key}={value}")));
+        words.extend_from_slice(&prepared.argv);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        self.starts.set(self.starts.get() + 1);
+        let output = self.tmux.start(&self.session(), &words);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Waits for what the running agent shall have done; fails at once if it ended.
+    #[track_caller]
+    fn wait(&self, what: &str, mut holds: impl FnMut() -> bool) {
+        within(20).until(what, || {
+            assert_eq!(
+                self.tmux.format(&self.session(), "#{pane_dead}"),
+                "0",
+                "{what}: the agent ended: {}",
+                self.screen()
+            );
+            holds()
+        });
+    }
+
+    fn kill(&self) {
+        let pid = self.tmux.pane_pid(&self.session()).unwrap();
+        process::send(pid, rustix::process::Signal::KILL);
+        within(10).until("the agent is gone", || !process::is_alive(pid));
+    }
+
+    /// Whether the last message in any transcript of `id` is `text`.
+    fn said(&self, below: &str, text: &str) -> bool {
+        transcripts(&self.scratch.home().join(below)).iter().any(|path| {
+            agent_box_testkit::conformance::messages(path).iter().any(|said| said == text)
+        })
+    }
+}
+
+impl Drop for Pane {
+    fn drop(&mut self) {
+        self.tmux.kill_server();
+        for pid in process::with_variable("HOME", self.scratch.home().to_str().unwrap()) {
+            process::send(pid, rustix::process::Signal::KILL);
+            within(10).until("an agent's process is gone", || !process::is_alive(pid));
+        }
+    }
+}
+
+fn transcripts(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = folder.read_dir() else { return Vec::new() };
+    entries
+        .flatten()
+        .map(|entry| entry.path())
+        .flat_map(|path| if path.is_dir() { transcripts(&path) } else { vec![path] })
+        .filter(|path| path.extension().is_some_and(|it| it == "jsonl"))
+        .collect()
+}
+
+fn stubs() -> (tempfile::TempDir, Vec<(&'static str, PathBuf)>) {
+    let folder = tempfile::tempdir().unwrap();
+    let programs = ["claude", "codex"].map(|name| {
+        let link = folder.path().join(name);
+        std::os::unix::fs::symlink(stub_agent_program(), &link).unwrap();
+        (name, link)
+    });
+    (folder, programs.to_vec())
+}
+
+fn real() -> Option<Vec<(&'static str, PathBuf)>> {
+    // Without the CLIs there is nothing to hold our command lines against.
+    let npm = std::env::var_os("AGENT_BOX_REAL_CLIS")?;
+    Some(real_programs(Path::new(&npm)).to_vec())
+}
+
+/// A prompt arrives, the agent is killed, the same conversation goes on, twice.
+fn keeps_its_conversation(programs: &[(&str, PathBuf)], agent: &str, below: &str) {
+    let pane = Pane::new(programs);
+    let harness = pane.scratch.harness();
+    let rotation = |id: &str| pane.rotation(id);
+    let prompt = "say \"한글\" $(id) `id` \\\nand a second line";
+    let mut ask = pane.ask(agent).prompt(prompt);
+    ask.entry.spec.resume_prompt = Some("!go on".to_owned());
+    let first = prepare_with(&harness, &ask, &rotation).unwrap();
+    pane.start(&ask, &first);
+    ask = ask.after(first, true);
+    let record = ask.record.clone().unwrap();
+    pane.wait("the prompt is proven", || {
+        harness.prompt_is_proven(&record, &rotation, &ask.variables)
+    });
+    pane.kill();
+
+    let second = prepare_with(&harness, &ask, &rotation).unwrap();
+    assert!(second.resumed && second.prompt_proven && !second.carries_prompt, "{second:?}");
+    assert_eq!(second.conversation, record.conversation);
+    assert_eq!(second.notes, [] as [String; 0]);
+    let told = second.argv.last().unwrap().clone();
+    pane.start(&ask, &second);
+    pane.wait("the resume prompt arrives", || pane.said(below, &told));
+    assert_eq!(transcripts(&pane.scratch.home().join(below)).len(), 1);
+    pane.kill();
+
+    // Another directory: codex goes on there, claude says that it cannot.
+    let elsewhere = pane.scratch.home().join("w2").to_str().unwrap().to_owned();
+    let mut ask = ask.after(second, true);
+    ask.entry.spec.working_directory = Some(elsewhere);
+    ask.entry.spec.resume_prompt = None;
+    let third = prepare_with(&harness, &ask, &rotation).unwrap();
+    assert_eq!(third.resumed, agent == "codex");
+    if third.resumed {
+        let steer = third.argv.last().unwrap().clone();
+        pane.start(&ask, &third);
+        pane.wait("the steer arrives", || pane.said(below, &steer));
+        pane.kill();
+    }
+}
+
+/// A session that begins without a prompt, and is talked to by hand.
+fn keeps_what_was_typed(programs: &[(&str, PathBuf)], agent: &str, below: &str, ready: &str) {
+    let pane = Pane::new(programs);
+    let harness = pane.scratch.harness();
+    let rotation = |id: &str| pane.rotation(id);
+    let mut ask = pane.ask(agent);
+    ask.entry.spec.skip_permissions = agent == "codex";
+    ask.entry.spec.remote_control = false;
+    let first = prepare_with(&harness, &ask, &rotation).unwrap();
+    assert!(!first.argv.contains(&"--".to_owned()));
+    pane.start(&ask, &first);
+    pane.wait("the agent can be typed to", || pane.screen().contains(ready));
+    pane.keys(&["-l", "hello"]);
+    pane.wait("the typed text is seen", || pane.screen().contains("hello"));
+    pane.keys(&["Enter"]);
+    pane.wait("the typed message arrives", || pane.said(below, "hello"));
+    pane.kill();
+    let ask = ask.after(first, true);
+    let second = prepare_with(&harness, &ask, &rotation).unwrap();
+    assert!(second.resumed && second.notes.is_empty(), "{second:?}");
+    let steer = second.argv.last().unwrap().clone();
+    pane.start(&ask, &second);
+    pane.wait("the steer arrives", || pane.said(below, &steer));
+    pane.kill();
+}
+
+/// `/clear` moves claude to another conversation, which the next launch continues.
+fn follows_a_clear(programs: &[(&str, PathBuf)], answer: &str) {
+    let pane = Pane::new(programs);
+    let harness = pane.scratch.harness();
+    let rotation = |id: &str| pane.rotation(id);
+    let ask = pane.ask("claude").prompt("before");
+    let first = prepare_with(&harness, &ask, &rotation).unwrap();
+    let launched = first.conversation.clone().unwrap();
+    pane.start(&ask, &first);
+    pane.wait("the prompt arrives", || pane.said(".claude/projects", "before"));
+    assert_eq!(pane.rotation(&launched).as_ref(), Some(&launched), "the hook ran at the start");
+    pane.wait("the answer is there", || pane.screen().contains(answer));
+    pane.tmux.type_line(&pane.session(), "/clear");
+    pane.wait("the hook tells of the new conversation", || {
+        pane.rotation(&launched).is_some_and(|now| now != launched)
+            && transcripts(&pane.scratch.home().join(".claude/projects"))
+                .iter()
+                .any(|path| fs::read_to_string(path).unwrap().contains("<command-name>/clear<"))
+    });
+    pane.kill();
+    let ask = ask.after(first, true);
+    let second = prepare_with(&harness, &ask, &rotation).unwrap();
+    assert!(second.resumed && second.prompt_proven, "{second:?}");
+    assert_eq!(second.conversation, pane.rotation(&launched));
+    let steer = second.argv.last().unwrap().clone();
+    pane.start(&ask, &second);
+    pane.wait("the steer arrives", || pane.said(".claude/projects", &steer));
+    pane.kill();
+}
+
+const CLAUDE: (&str, &str) = ("claude", ".claude/projects");
+const CODEX: (&str, &str) = ("codex", ".codex/sessions");
+
+#[test]
+fn the_stub_agents_keep_their_conversations() {
+    let (_folder, stubs) = stubs();
+    for (agent, below) in [CLAUDE, CODEX] {
+        keeps_its_conversation(&stubs, agent, below);
+    }
+}
+
+#[test]
+fn the_stub_claude_follows_a_clear() {
+    let (_folder, stubs) = stubs();
+    follows_a_clear(&stubs, "");
+}
+
+#[test]
+fn the_real_claude_keeps_its_conversation_over_a_kill() {
+    let Some(programs) = real() else { return };
+    keeps_its_conversation(&programs, CLAUDE.0, CLAUDE.1);
+}
+
+#[test]
+fn the_real_codex_keeps_its_conversation_over_a_kill() {
+    let Some(programs) = real() else { return };
+    keeps_its_conversation(&programs, CODEX.0, CODEX.1);
+}
+
+#[test]
+fn the_real_claude_keeps_what_was_typed() {
+    let Some(programs) = real() else { return };
+    keeps_what_was_typed(&programs, CLAUDE.0, CLAUDE.1, "Claude Code");
+}
+
+#[test]
+fn the_real_codex_keeps_what_was_typed() {
+    let Some(programs) = real() else { return };
+    keeps_what_was_typed(&programs, CODEX.0, CODEX.1, "OpenAI Codex");
+}
+
+#[test]
+fn the_real_claude_follows_a_clear() {
+    let Some(programs) = real() else { return };
+    follows_a_clear(&programs, "PONG");
+}
