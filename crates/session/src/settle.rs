@@ -212,3 +212,14 @@ fn is_copy(
         .unwrap_or(first);
     keeper != name
 }
+
+/// Whether [`settle_identities`] would change nothing, judged by the live identities alone (the
+/// caller looks for tombstones of listed ids).
+pub fn is_settled(registry: &Registry, identities: &Identities) -> bool {
+    let mut ids = std::collections::BTreeSet::new();
+    registry.entries().all(|(name, entry)| {
+        let Some(id) = entry.id else { return false };
+        let seen = identities.live.get(&id).is_some_and(|it| !it.clone().see(name, entry));
+        entry.generation > 0 && ids.insert(id) && seen
+    })
+}

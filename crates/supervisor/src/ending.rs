@@ -37,8 +37,8 @@ pub struct Target {
     pub launch: LaunchId,
     /// Its record, if it is still the one on record.
     pub record: Option<LaunchRecord>,
-    /// Its terminal, if one was seen: tmux's id and the pane's process.
-    pub terminal: Option<(SessionTarget, i32)>,
+    /// Its terminal, if it may have one; only touched while it carries this launch.
+    pub terminal: Option<SessionTarget>,
 }
 
 /// Why a launch is not ended.
@@ -90,7 +90,7 @@ pub fn end_launch(tmux: &Tmux, target: &Target, grace: Duration) -> Result<(), E
     if !seen.launchers.is_empty() || !seen.others.is_empty() {
         end_processes(target, seen, grace)?;
     }
-    if let Some((terminal, _)) = &target.terminal {
+    if let Some(terminal) = &target.terminal {
         // Processes are gone; a terminal that tmux cannot drop now is reaped at the next pass.
         let launch = target.launch.to_string();
         let _ = tmux.kill_session(terminal, Some((Tag::Launch, &launch)));
@@ -191,11 +191,10 @@ fn members(target: &Target) -> Members {
         .filter(|record| record.launch == target.launch)
         .and_then(LaunchRecord::launcher)
         .filter(|launcher| is_alive(launcher));
-    all.extend(recorded.map(|launcher| launcher.pid));
-    if let Some((_, pane_pid)) = &target.terminal
-        && is_launcher(*pane_pid, target.launch)
-    {
-        all.insert(*pane_pid);
+    if let Some(launcher) = recorded {
+        // Of an adopted terminal this is whatever its own starter put into the pane.
+        all.insert(launcher.pid);
+        all.extend(scan.kernel_session(launcher.pid));
     }
     let launchers: BTreeSet<i32> =
         all.iter().copied().filter(|pid| is_launcher(*pid, target.launch)).collect();

@@ -21,5 +21,10 @@
 
 mod clock;
 pub mod ending;
+pub mod observe;
+pub mod operator;
 pub mod plan;
 pub mod process;
+pub mod run;
+pub mod start;
+mod watch;

@@ -332,13 +332,16 @@ fn plan_start(
         None => None,
     };
     if let Some(holder) = terminals.iter().find(|terminal| terminal.name == name.as_str()) {
-        return plan_name_taken(session, entry, holder, record, now, plan);
+        if view.is_none_or(LaunchView::is_gone) {
+            plan_name_taken(session, entry, holder, record, now, plan);
+        }
+        return;
     }
     let newer = record.is_none_or(|record| record.generation < entry.generation);
     // Whatever the record says, one session is not given to tmux twice within a second.
     if let Some((generation, at)) = observed.attempts.get(&session)
         && *generation == entry.generation
-        && now < at.plus(Backoff::APART)
+        && !is_due(at.plus(Backoff::APART), now)
     {
         plan.wake_at(at.plus(Backoff::APART));
         return;
@@ -359,11 +362,17 @@ fn plan_start(
         _ if !view.is_gone() => {}
         _ if newer => plan.actions.push(start),
         _ => match record.next_start() {
-            Backoff::Until(at) if at <= now => plan.actions.push(start),
+            Backoff::Until(at) if is_due(at, now) => plan.actions.push(start),
             Backoff::Until(at) => plan.wake_at(at),
             Backoff::CrashLooping => {}
         },
     }
+}
+
+/// Whether a waiting time is over. One that lies further ahead than any delay can was written
+/// before the clock was set back.
+fn is_due(at: Timestamp, now: Timestamp) -> bool {
+    at <= now || at > now.plus(Backoff::LONGEST + Backoff::APART)
 }
 
 /// Another terminal holds the session's name: adopt it, wait for it to close, or say so.
@@ -376,8 +385,8 @@ fn plan_name_taken(
     plan: &mut Plan,
 ) {
     if holder.session.is_some() {
-        // Another session of ours that is being ended or renamed.
-        plan.wake_at(now.plus(CLOSING));
+        // Another session of ours that is being ended or renamed: that wakes us; else look again.
+        plan.wake_at(now.plus(LINGER));
         return;
     }
     if !holder.foreign && entry.conversation.is_some() && holder.conversation == entry.conversation

@@ -40,6 +40,7 @@ mod error;
 mod kill;
 mod query;
 mod recover;
+mod rename;
 mod server;
 mod snapshot;
 mod socket;

@@ -1,0 +1,121 @@
+//! What people and programs read: tables, sentences, JSON, and the exit codes.
+#![expect(clippy::print_stderr, reason = "this module is the program's voice")]
+
+use std::io::{IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use agent_box_session_store::{Damage, Event};
+use serde_json::{Value, json};
+
+/// Done.
+pub(crate) const DONE: u8 = 0;
+/// The world failed.
+pub(crate) const FAULT: u8 = 1;
+/// An expected no, or a misuse.
+pub(crate) const REFUSED: u8 = 2;
+/// The session store is damaged.
+pub(crate) const DAMAGED: u8 = 3;
+
+/// One line for people.
+pub(crate) fn line(text: &str) {
+    // A closed pipe (`| head`) is no reason to panic.
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// One line of warning.
+pub(crate) fn warn(text: &str) {
+    eprintln!("agent-box: {text}");
+}
+
+/// One JSON document.
+pub(crate) fn json(value: &Value) {
+    line(&value.to_string());
+}
+
+/// A table with a header, columns as wide as their longest cell.
+pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) {
+    let widths: Vec<usize> = (0..header.len())
+        .map(|column| {
+            let cells = rows.iter().filter_map(|row| row.get(column)).map(|it| it.chars().count());
+            cells.chain([header[column].len()]).max().unwrap_or(0)
+        })
+        .collect();
+    let print = |cells: &[&str]| {
+        let mut text = String::new();
+        for (cell, width) in cells.iter().zip(&widths) {
+            let padding = width.saturating_sub(cell.chars().count());
+            text.push_str(cell);
+            text.extend(std::iter::repeat_n(' ', padding + 2));
+        }
+        line(text.trim_end());
+    };
+    print(header);
+    for row in rows {
+        print(&row.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+}
+
+/// Says what went wrong, with its causes, and picks the exit code.
+pub(crate) fn fault(error: &anyhow::Error) -> ExitCode {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        // Transparent wrappers repeat their source.
+        if !text.ends_with(&cause) {
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(&cause);
+        }
+    }
+    warn(&text);
+    let damaged = error.chain().any(|cause| cause.downcast_ref::<Damage>().is_some());
+    ExitCode::from(if damaged { DAMAGED } else { FAULT })
+}
+
+/// Says no.
+pub(crate) fn refuse(text: &str) -> ExitCode {
+    warn(text);
+    ExitCode::from(REFUSED)
+}
+
+/// Asks a yes-or-no question on the terminal; without one the answer is no.
+pub(crate) fn confirm(question: &str) -> bool {
+    if !std::io::stdin().is_terminal() {
+        return false;
+    }
+    eprint!("{question} [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+/// An event as a line for people.
+pub(crate) fn event_line(event: &Event) -> String {
+    use std::fmt::Write as _;
+
+    let name = event.name.as_ref().map_or("-", |name| name.as_str());
+    let mut text = format!("{}  {:<10}  {name:<20}  {}", event.at, event.kind.as_str(), event.text);
+    for (key, value) in &event.details {
+        let _ = write!(text, "  {key}={value}");
+    }
+    if let Some(by) = &event.by {
+        let _ = write!(text, "  (by {by})");
+    }
+    text
+}
+
+/// An event for programs.
+pub(crate) fn event_json(event: &Event) -> Value {
+    let details: serde_json::Map<String, Value> =
+        event.details.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+    json!({
+        "at": event.at.to_string(),
+        "event": event.kind.as_str(),
+        "name": event.name.as_ref().map(ToString::to_string),
+        "id": event.session.map(|id| id.to_string()),
+        "launch": event.launch.map(|id| id.to_string()),
+        "by": event.by,
+        "text": event.text,
+        "details": details,
+    })
+}

@@ -1,0 +1,87 @@
+//! `up` and `supervise`: the supervisor in the foreground.
+
+use std::process::ExitCode;
+
+use agent_box_session::env;
+use agent_box_supervisor::run::run;
+use anyhow::{Context as _, Result};
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+use crate::print;
+use crate::surroundings::{Surrounded, variable};
+
+/// For a person at a terminal.
+pub(crate) fn up() -> Result<ExitCode> {
+    let surrounded = Surrounded::open()?;
+    print::line("agent-box keeps your sessions running; Ctrl-C stops the keeper, not the sessions");
+    print::line("  agent-box add NAME --agent shell     ask for a session (claude, codex, shell)");
+    print::line("  agent-box ls                         see how they are");
+    print::line("  agent-box attach NAME                open one here");
+    let done = keep(&surrounded);
+    print::line("agent-box: stopped; the sessions go on, `agent-box up` takes them over again");
+    done
+}
+
+/// For a service manager.
+pub(crate) fn supervise() -> Result<ExitCode> {
+    keep(&Surrounded::open()?)
+}
+
+fn keep(surrounded: &Surrounded) -> Result<ExitCode> {
+    log();
+    raise_file_limit();
+    if let Some(seed) = variable(env::SESSIONS_SEED) {
+        let seeded = surrounded
+            .store
+            .seed(seed.as_ref())
+            .context("cannot add the sessions that the system configuration declares");
+        match seeded {
+            Ok(seeded) => {
+                for (name, reason) in seeded.unusable {
+                    tracing::warn!(name, reason, "a declared session cannot be used");
+                }
+            }
+            // What is listed must be kept running all the same.
+            Err(error) => tracing::error!("{error:#}"),
+        }
+    }
+    let starter = surrounded.starter()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(128)
+        .thread_keep_alive(std::time::Duration::from_secs(2))
+        .thread_stack_size(512 * 1024)
+        .build()
+        .context("cannot start the event loop")?;
+    runtime.block_on(run(starter))?;
+    // A hung start must not keep the program from ending.
+    runtime.shutdown_background();
+    Ok(ExitCode::from(print::DONE))
+}
+
+fn log() {
+    let level = variable(env::LOG)
+        .and_then(|level| level.to_str()?.parse().ok())
+        .unwrap_or(tracing::Level::INFO);
+    let builder = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_target(false)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
+    // The journal of a service manager has its own clock.
+    if variable(env::NOTIFY_SOCKET).is_some() {
+        builder.without_time().init();
+    } else {
+        builder.init();
+    }
+}
+
+/// One descriptor per pane in tmux, one pidfd per launcher here: the usual soft limit of 1024
+/// ends near 1000 sessions.
+fn raise_file_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::debug!(%error, "cannot raise the limit of open files");
+    }
+}

@@ -1,0 +1,59 @@
+//! `undo`: an earlier session list, written forward, with the ends that follow from it.
+
+use agent_box_session::{SessionId, SessionName, Undone};
+use agent_box_session_store::{Event, EventKind, IoError, LaunchError, LockError, UndoError};
+use thiserror::Error;
+
+use super::Operator;
+use crate::ending::EndError;
+
+/// Nothing was undone, or not everything has ended.
+#[derive(Debug, Error)]
+pub enum UndoFault {
+    /// The history or the registry says no.
+    #[error(transparent)]
+    Undo(#[from] UndoError),
+    /// A record cannot be read.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The journal cannot be written.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// The session list is undone, but a session that went with it still runs.
+    #[error("session `{name}` is removed, but not everything of it has ended")]
+    NotEnded {
+        /// The session.
+        name: SessionName,
+        /// What is left.
+        #[source]
+        source: EndError,
+    },
+}
+
+impl Operator {
+    /// Takes back the last `steps` changes of the session list and ends what went with them.
+    ///
+    /// # Errors
+    /// When there are not so many changes, or something cannot be ended.
+    pub fn undo(&self, steps: usize) -> Result<Undone, UndoFault> {
+        let undone = self.store.undo(&self.by, steps)?;
+        let journal = |name: &SessionName, id: SessionId, text: &str| {
+            let event = Event::new(self.store.now(), EventKind::Undo, text).about(id, name);
+            self.store.journal().append(&event.by(&self.by))
+        };
+        for (name, id) in &undone.restored {
+            journal(name, *id, "listed again by undo")?;
+        }
+        for (name, id) in &undone.delisted {
+            journal(name, *id, "removed by undo")?;
+            if let Some(record) = self.store.launch(*id)? {
+                self.end_launch_of(record)
+                    .map_err(|source| UndoFault::NotEnded { name: name.clone(), source })?;
+            }
+        }
+        Ok(undone)
+    }
+}
