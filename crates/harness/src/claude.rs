@@ -25,7 +25,6 @@ pub(crate) const LOGIN_HINTS: &[&str] = &[
     "Invalid API key",
     "invalid x-api-key",
     "OAuth token has expired",
-    "OAuth token revoked",
 ];
 
 /// Where claude keeps its files.

@@ -15,7 +15,7 @@ pub(crate) use rollout::holds;
 
 /// Texts in codex's last words that mean: sign in again.
 pub(crate) const LOGIN_HINTS: &[&str] =
-    &["Sign in with ChatGPT", "Not logged in", "401 Unauthorized", "codex login"];
+    &["Sign in with ChatGPT", "Not logged in", "401 Unauthorized"];
 
 /// Codex's own directory, for one that runs with these variables from the env file.
 pub(crate) fn home(home: &Path, variables: &[(String, String)]) -> PathBuf {

@@ -230,7 +230,7 @@ impl Harness {
                 skip_permissions,
                 api_key: variable(request.variables, "ANTHROPIC_API_KEY"),
             };
-            // A panic of another task while it held this left no data half done here.
+            // A panic of another thread while it held this left no data half done here.
             let _alone = self.seeding.lock().unwrap_or_else(PoisonError::into_inner);
             claude::seed(&claude_files, &seeding, &mut notes);
         }

@@ -45,6 +45,8 @@ pub(crate) fn seed(files: &Files, seeding: &Seeding<'_>, notes: &mut Vec<String>
 
 fn seed_state(state: &mut Map<String, Value>, seeding: &Seeding<'_>) {
     state.insert("hasCompletedOnboarding".to_owned(), Value::Bool(true));
+    // Or claude may ask, for a long conversation that rested, whether to resume a summary of it.
+    state.entry("resumeReturnDismissed").or_insert(Value::Bool(true));
     // Claude itself writes `false` here before anybody answered, so presence says nothing.
     let directory = seeding.directory.to_string_lossy();
     if let Some(project) = object(state, "projects").and_then(|all| object(all, &directory)) {

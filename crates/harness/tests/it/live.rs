@@ -258,6 +258,32 @@ fn follows_a_clear(programs: &[(&str, PathBuf)], answer: &str) {
     pane.kill();
 }
 
+/// The shapes that the other stories do not run: each gets its prompt to the agent.
+fn takes_other_options(programs: &[(&str, PathBuf)], agent: &str) {
+    let mut pane = Pane::new(programs);
+    let extra: [&[&str]; 3] = match agent {
+        "claude" => [&["--add-dir", "."], &["--name=x"], &["--append-system-prompt", "be brief"]],
+        _ => [&["-m", "other"], &["--search"], &["-i", "x.png"]],
+    };
+    put(&pane.scratch.home().join("w/x.png"), "");
+    for (at, extra) in extra.into_iter().enumerate() {
+        pane.scratch.surroundings.codex_full_access = at == 0;
+        let harness = pane.scratch.harness();
+        let mut ask = pane.ask(agent).prompt(&"a long prompt\n".repeat(10_000));
+        ask.entry.spec.skip_permissions = at == 1;
+        ask.entry.spec.remote_control = at == 1;
+        ask.entry.spec.extra_args = extra.iter().map(|&word| word.to_owned()).collect();
+        let prepared = prepare_with(&harness, &ask, &|_| None).unwrap();
+        pane.start(&ask, &prepared);
+        let ask = ask.after(prepared, true);
+        let record = ask.record.clone().unwrap();
+        pane.wait("the prompt is proven", || {
+            harness.prompt_is_proven(&record, &|_| None, &ask.variables)
+        });
+        pane.kill();
+    }
+}
+
 const CLAUDE: (&str, &str) = ("claude", ".claude/projects");
 const CODEX: (&str, &str) = ("codex", ".codex/sessions");
 
@@ -303,4 +329,16 @@ fn the_real_codex_keeps_what_was_typed() {
 fn the_real_claude_follows_a_clear() {
     let Some(programs) = real() else { return };
     follows_a_clear(&programs, "PONG");
+}
+
+#[test]
+fn the_real_claude_takes_every_option() {
+    let Some(programs) = real() else { return };
+    takes_other_options(&programs, CLAUDE.0);
+}
+
+#[test]
+fn the_real_codex_takes_every_option() {
+    let Some(programs) = real() else { return };
+    takes_other_options(&programs, CODEX.0);
 }

@@ -25,7 +25,10 @@ fn a_first_start_seeds_both_files_and_a_second_writes_nothing() {
         (scratch.home().join(".claude.json"), scratch.home().join(".claude/settings.json"));
     scratch.prepare(&scratch.ask("claude"));
     let trusted = json!({"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true});
-    let expect = json!({"hasCompletedOnboarding": true, "projects": {scratch.work(): trusted}});
+    let expect = json!({
+        "hasCompletedOnboarding": true, "resumeReturnDismissed": true,
+        "projects": {scratch.work(): trusted},
+    });
     assert_eq!(read(&state), expect);
     let expect = json!({"theme": "dark", "skipDangerousModePermissionPrompt": true});
     assert_eq!(read(&settings), expect);
@@ -69,7 +72,7 @@ fn unknown_content_order_mode_owner_and_symlink_are_kept() {
     assert!(!given || (metadata.uid(), metadata.gid()) == (12345, 12346));
     let state = read(&link);
     let keys: Vec<&String> = state.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["zeta", "projects", "alpha", "hasCompletedOnboarding"]);
+    assert_eq!(keys[..4], ["zeta", "projects", "alpha", "hasCompletedOnboarding"]);
     assert_eq!(state["projects"]["/other"], json!({"x": [1]}));
     assert_eq!(state["projects"][&work]["mine"], "é");
     assert_eq!(state["projects"][&work]["hasTrustDialogAccepted"], true);
