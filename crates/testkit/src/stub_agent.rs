@@ -2,9 +2,17 @@
 //!
 //! Called as `claude` or `codex` it keeps the observable contract of claude 2.1.332 and codex
 //! 0.171.0 (the [table](crate::conformance) holds both to it); called by any other name it is an
-//! agent without a contract. A [step](plan) scripts each launch, from `$STUB_AGENT_PLAN` or
+//! agent without a contract. A step of a plan scripts each launch, from `$STUB_AGENT_PLAN` or
 //! `plan.json` in the state directory: `$STUB_AGENT_STATE`, else `$HOME/.stub-agent`, for the
 //! environment of an agent is a list that tests cannot add to.
+//!
+//! A plan is a JSON list (one step a launch of the whole state directory), or an object from
+//! session names to lists (one step a launch of that session), with `"*"` for all other names; a
+//! single step instead of a list is for every launch. Past the end of a list the agent stays
+//! alive. The fields of a step, all optional: `exit`, `signal` (how it ends), `after_ms` (when),
+//! `ignore_hup`, `polite_hup` (what HUP and TERM do), `fork_child`, `fork_setsid` (what it leaves
+//! behind), `no_transcript`, `print`, `deaf_ms`, `alloc` (MiB, 0 for all there is), `login_error`,
+//! `write_pid_every_second`.
 //!
 //! In the state directory:
 //! - `launches.jsonl`: one line a launch (see [`Launch`](crate::Launch));
@@ -163,7 +171,7 @@ pub fn run() -> ExitCode {
         leave::complain(&refusal.text);
         return ExitCode::from(refusal.code);
     }
-    let turn = ledger.launched(&words, &agent, &around);
+    let turn = ledger.turn(&around);
     let step = match Step::choose(&around, turn) {
         Ok(step) => step,
         Err(mistake) => {
@@ -171,6 +179,9 @@ pub fn run() -> ExitCode {
             return ExitCode::from(70);
         }
     };
+    // A test that sees the launch may send a signal at once.
+    living::answer_signals(&agent, &step);
+    ledger.launched(&words, &agent, turn, &around);
     living::run(&program, agent, &step, &ledger, &around)
 }
 

@@ -51,19 +51,24 @@ impl Ledger {
         }
     }
 
-    /// Notes a launch and says which one it is.
+    /// Counts this launch.
+    pub(super) fn turn(&self, around: &Surroundings) -> Turn {
+        let lock = File::create(self.directory.join("lock")).ok();
+        let _ = lock.as_ref().map(File::lock);
+        Turn {
+            of_all: self.count("all"),
+            of_session: self.count(&format!("session-{}", around.session().unwrap_or_default())),
+        }
+    }
+
+    /// Notes a launch with all that the agent sees of its world.
     pub(super) fn launched(
         &self,
         words: &[OsString],
         agent: &Agent,
+        turn: Turn,
         around: &Surroundings,
-    ) -> Turn {
-        let lock = File::create(self.directory.join("lock")).ok();
-        let _ = lock.as_ref().map(File::lock);
-        let turn = Turn {
-            of_all: self.count("all"),
-            of_session: self.count(&format!("session-{}", around.session().unwrap_or_default())),
-        };
+    ) {
         let mut line = identity(words);
         line.insert("n".to_owned(), turn.of_all.into());
         line.insert("session".to_owned(), around.session().into());
@@ -85,7 +90,6 @@ impl Ledger {
         line.insert("terminal".to_owned(), terminal());
         line.insert("signals".to_owned(), signals());
         self.append("launches.jsonl", &Value::Object(line));
-        turn
     }
 
     /// Notes a start that the CLI refused; it is no launch and takes no step of the plan.

@@ -29,7 +29,6 @@ pub(super) fn run(
     ledger: &Ledger,
     around: &Surroundings,
 ) -> ExitCode {
-    answer_signals(&agent, step);
     for _ in 0..THREADS {
         let idle = std::thread::Builder::new().stack_size(64 * 1024);
         let _ = idle.spawn(|| {
@@ -88,7 +87,7 @@ pub(super) fn run(
 }
 
 /// claude ends with a code of its own on HUP, TERM and INT; codex and others just die.
-fn answer_signals(agent: &Agent, step: &Step) {
+pub(super) fn answer_signals(agent: &Agent, step: &Step) {
     if step.ignore_hup {
         let heard = Arc::new(AtomicBool::new(false));
         for signal in [SIGHUP, SIGTERM] {

@@ -1,9 +1,4 @@
-//! What a test wants of one launch.
-//!
-//! A plan is a JSON list (one step a launch of the whole state directory), or an object from
-//! session names to lists (one step a launch of that session), with `"*"` for all other names.
-//! Instead of a list stands a single step for every launch. Past the end of a list the agent
-//! stays alive.
+//! What a test wants of one launch; the format is described in [`stub_agent`](super).
 
 use serde_json::Value;
 

@@ -10,6 +10,7 @@ use agent_box_testkit::stub_agent_program;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rows {
     All,
+    Options,
     Prompts,
     Refusals,
     Others,
@@ -18,6 +19,7 @@ enum Rows {
 impl Rows {
     fn of(case: &Case) -> Self {
         match case.expect {
+            Expect::Prompt("P1") => Self::Options,
             Expect::Prompt(_) => Self::Prompts,
             Expect::Refuses(..) => Self::Refusals,
             Expect::Waits(_) | Expect::Dies(..) => Self::Others,
@@ -68,6 +70,11 @@ fn the_stub_codex_behaves_as_the_table_says() {
 }
 
 #[test]
+fn the_real_claude_takes_options_as_the_table_says() {
+    check_real("claude", Rows::Options);
+}
+
+#[test]
 fn the_real_claude_takes_prompts_as_the_table_says() {
     check_real("claude", Rows::Prompts);
 }
@@ -80,6 +87,11 @@ fn the_real_claude_refuses_as_the_table_says() {
 #[test]
 fn the_real_claude_waits_and_dies_as_the_table_says() {
     check_real("claude", Rows::Others);
+}
+
+#[test]
+fn the_real_codex_takes_options_as_the_table_says() {
+    check_real("codex", Rows::Options);
 }
 
 #[test]
