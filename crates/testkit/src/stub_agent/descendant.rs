@@ -16,8 +16,8 @@ use crate::clock;
 /// The name that a descendant is called by starts with this.
 pub(super) const PREFIX: &str = "stub-descendant-";
 
-/// No test is this long; a descendant that was forgotten ends by itself.
-const LIFE: Duration = Duration::from_mins(10);
+/// No test is this long; what a killed test run forgot ends by itself.
+pub(super) const LIFE: Duration = Duration::from_mins(10);
 
 /// Starts the descendants that are asked for and notes their pids.
 pub(super) fn leave_behind(child: bool, setsid: bool, ledger: &Ledger) {

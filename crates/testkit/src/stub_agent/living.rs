@@ -37,6 +37,10 @@ pub(super) fn run(
             }
         });
     }
+    std::thread::spawn(|| {
+        clock::pause(descendant::LIFE);
+        exit(75);
+    });
     if step.login_error {
         say(login_text(&agent));
         return ExitCode::from(1);
