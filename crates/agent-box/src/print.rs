@@ -4,7 +4,8 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use agent_box_session_store::{Damage, Event};
+use agent_box_session_store::{Damage, Event, ReadError};
+use agent_box_supervisor::operator::{AddError, ExplainError, UndoFault, VerbError};
 use serde_json::{Value, json};
 
 /// Done.
@@ -69,8 +70,23 @@ pub(crate) fn fault(error: &anyhow::Error) -> ExitCode {
         }
     }
     warn(&text);
-    let damaged = error.chain().any(|cause| cause.downcast_ref::<Damage>().is_some());
-    ExitCode::from(if damaged { DAMAGED } else { FAULT })
+    ExitCode::from(if is_damage(error) { DAMAGED } else { FAULT })
+}
+
+/// Whether the registry's damage is what went wrong. Each operation has its own error type.
+fn is_damage(error: &anyhow::Error) -> bool {
+    let is = |cause: &(dyn std::error::Error + 'static)| {
+        cause.is::<Damage>()
+            || matches!(cause.downcast_ref(), Some(AddError::Damaged(_)))
+            || matches!(cause.downcast_ref(), Some(VerbError::Damaged(_)))
+            || matches!(cause.downcast_ref(), Some(ReadError::Damaged(_)))
+            || matches!(cause.downcast_ref(), Some(ExplainError::Read(ReadError::Damaged(_))))
+            || matches!(
+                cause.downcast_ref(),
+                Some(UndoFault::Undo(agent_box_session_store::TransactError::Damaged(_)))
+            )
+    };
+    error.chain().any(is)
 }
 
 /// Says no.

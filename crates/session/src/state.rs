@@ -78,7 +78,7 @@ impl fmt::Display for SessionState {
             }
             Self::NeedsLogin => f.write_str("needs-login(sign in, then `restart`)"),
             Self::PostMortem { code } => write!(f, "post-mortem({code})"),
-            Self::Stopped { by } => write!(f, "stopped({by})"),
+            Self::Stopped { by } => write!(f, "stopped(by {by})"),
             Self::Error(text) => write!(f, "error({text})"),
             Self::Unknown(text) => write!(f, "unknown({text})"),
             other => f.write_str(other.word()),

@@ -413,3 +413,6 @@ fn plan_name_taken(
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

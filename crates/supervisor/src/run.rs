@@ -339,7 +339,7 @@ impl Supervisor {
                     });
                 }
                 Action::Park { session, generation } => {
-                    self.blocking(session, move |starter| park(starter, session, generation))
+                    self.blocking(session, move |starter| park(starter, session, generation));
                 }
                 Action::Adopt { session, tmux_id, pane_pid } => {
                     self.blocking(session, move |starter| {

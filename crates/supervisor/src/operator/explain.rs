@@ -123,7 +123,7 @@ fn launch_sentences(record: &LaunchRecord) -> Vec<String> {
     )];
     match &record.state {
         LaunchState::Prepared => {
-            lines.push("tmux was asked; the gate was not passed yet".to_owned())
+            lines.push("tmux was asked; the gate was not passed yet".to_owned());
         }
         LaunchState::Starting { launcher, at, agent, suspended } => {
             lines.push(match agent {
@@ -157,7 +157,8 @@ fn launch_sentences(record: &LaunchRecord) -> Vec<String> {
     }
     if record.prompt.is_some() && !record.prompt_proven {
         lines.push(format!(
-            "its kickoff prompt was handed over {} times; no transcript shows it yet",
+            "its kickoff prompt was handed over {} time(s); the next start looks for it in the \
+             transcript and hands it over again only if it is not there",
             record.prompt_handed
         ));
     }

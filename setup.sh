@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# One command for a fresh machine:
+#   ./setup.sh up      install what is missing, build, and run `agent-box up`
+#   ./setup.sh test    install what is missing, and pass every check
+#   ./setup.sh slow    the long searches: thousands of interleavings, kills and model states
+set -euo pipefail
+cd "$(dirname "$0")"
+
+say() { printf '\n== %s\n' "$*"; }
+has() { command -v "$1" >/dev/null 2>&1; }
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; elif has sudo; then sudo "$@"; else
+    echo "setup.sh: need root to run: $*  (install it yourself, then run this again)" >&2
+    exit 1
+  fi
+}
+
+# NixOS has no package manager to call: run the rest inside a shell that has everything.
+if [ -e /etc/NIXOS ] && [ -z "${IN_NIX_SHELL:-}" ]; then
+  exec nix-shell -p tmux gcc rustup procps git --run "./setup.sh $*"
+fi
+
+install_packages() {
+  local missing=()
+  has tmux || missing+=(tmux)
+  has cc || missing+=(gcc libc6-dev)
+  has ps || missing+=(procps)
+  has curl || has cargo || missing+=(curl ca-certificates)
+  [ ${#missing[@]} = 0 ] && return
+  say "installing ${missing[*]}"
+  if has apt-get; then
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"
+  else
+    echo "setup.sh: please install ${missing[*]} with this system's package manager" >&2
+    exit 1
+  fi
+}
+
+install_rust() {
+  [ -f "$HOME/.cargo/env" ] && . "$HOME/.cargo/env"
+  has cargo && return
+  say "installing Rust by rustup"
+  if ! has rustup; then
+    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal --no-modify-path
+    . "$HOME/.cargo/env"
+  fi
+  # The toolchain itself comes from rust-toolchain.toml at the first call of cargo.
+  cargo --version
+}
+
+# The real agent CLIs, for the tests that hold our command lines against them. Optional: without
+# npm those tests say that they did not run.
+install_agents() {
+  local prefix=target/agents
+  [ -x "$prefix/node_modules/.bin/codex" ] && [ -e "$prefix/node_modules/.bin/claude" ] || {
+    has npm || { echo "setup.sh: no npm here, so the tests with the real agent CLIs are left out"; return; }
+    say "installing the real agent CLIs for the tests"
+    npm install --silent --no-audit --no-fund --prefix "$prefix" \
+      @anthropic-ai/claude-code@2.1.332 @openai/codex@0.171.0 || {
+      echo "setup.sh: the agent CLIs could not be installed; their tests are left out"; return; }
+  }
+  export AGENT_BOX_REAL_CLIS="$PWD/$prefix"
+}
+
+run_tests() { # profile, further arguments
+  local profile=$1; shift
+  if cargo nextest --version >/dev/null 2>&1; then
+    cargo nextest run --locked --profile "$profile" "$@"
+  elif [ "$profile" = default ]; then
+    cargo test --locked "$@" -- --test-threads=4
+  else
+    cargo test --locked "$@"
+  fi
+}
+
+case "${1:-}" in
+  up)
+    install_packages; install_rust
+    say "building"
+    cargo build --locked --release -p agent-box
+    mkdir -p "$HOME/.local/bin"
+    # A new file, not new bytes in the old one: launchers of the old version still run from it.
+    install -m 0755 target/release/agent-box "$HOME/.local/bin/.agent-box.new"
+    mv -f "$HOME/.local/bin/.agent-box.new" "$HOME/.local/bin/agent-box"
+    ln -sf agent-box "$HOME/.local/bin/agent-box-session"
+    say "agent-box is in $HOME/.local/bin"
+    case ":$PATH:" in *":$HOME/.local/bin:"*) ;; *) echo "   (put it on your PATH: export PATH=\"\$HOME/.local/bin:\$PATH\")" ;; esac
+    exec "$HOME/.local/bin/agent-box" up
+    ;;
+  test)
+    install_packages; install_rust; install_agents
+    say "format";  cargo fmt --all --check
+    say "lints";   cargo clippy --locked --workspace --all-targets --features agent-box/testpoints -- -D warnings
+    say "tests";   run_tests default --workspace --features agent-box/testpoints
+    say "examples in the documentation"; cargo test --locked --workspace --doc
+    say "documentation"; RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
+    say "all checks passed"
+    ;;
+  slow)
+    install_packages; install_rust; install_agents
+    run_tests slow --workspace --features agent-box/testpoints --test slow
+    ;;
+  *)
+    sed -n '2,5s/^# \{0,1\}//p' "$0"
+    exit 2
+    ;;
+esac
