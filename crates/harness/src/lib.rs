@@ -41,13 +41,16 @@ mod environment;
 mod harness;
 mod hook;
 mod instructions;
+mod json_lines;
+mod prepare_error;
 mod program;
 mod prompt;
 mod state_file;
 mod surroundings;
 
-pub use harness::{Harness, PrepareError, Prepared, Request};
+pub use harness::{Harness, Prepared, Request};
 pub use hook::{Rotation, session_start_hook};
+pub use prepare_error::PrepareError;
 pub use surroundings::Surroundings;
 
 /// The value that the env file gives to `key`; the last line counts.

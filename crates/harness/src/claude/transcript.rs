@@ -4,13 +4,13 @@
 //! object a line. A conversation can be resumed if a line is of type `user`; a file with only
 //! the lines that claude writes before cannot.
 
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::{Files, command};
+use crate::json_lines;
 
 /// What there is of a conversation, seen from one directory.
 #[derive(Debug)]
@@ -61,28 +61,11 @@ fn everywhere(files: &Files, name: &str) -> Vec<PathBuf> {
 }
 
 fn any_user_line(path: &Path, test: impl Fn(&Value) -> bool) -> io::Result<bool> {
-    let mut lines = BufReader::new(File::open(path)?);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        if lines.read_until(b'\n', &mut line)? == 0 {
-            return Ok(false);
-        }
-        // Most lines are long and of other types; only candidates are worth parsing.
-        if !mentions_user(&line) {
-            continue;
-        }
-        let Ok(Value::Object(object)) = serde_json::from_slice::<Value>(&line) else { continue };
-        if object.get("type").and_then(Value::as_str) == Some("user")
-            && object.get("message").is_some_and(&test)
-        {
-            return Ok(true);
-        }
-    }
-}
-
-fn mentions_user(line: &[u8]) -> bool {
-    line.windows(6).any(|window| window == br#""user""#)
+    let found = json_lines::find_map(path, u64::MAX, "\"user\"", |line| {
+        let is_user = line.get("type").and_then(Value::as_str) == Some("user");
+        (is_user && line.get("message").is_some_and(&test)).then_some(())
+    })?;
+    Ok(found.is_some())
 }
 
 /// The texts of a message, whose content is one text or a list of parts.

@@ -4,14 +4,13 @@
 //! developer begins with our stamp. Anywhere else the stamp proves nothing: an agent that lists
 //! processes prints those of its siblings.
 
-use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::stamp;
 use crate::conversation::is_conversation_id;
+use crate::json_lines;
 
 /// The head of a rollout: base instructions, skills and a prompt of 100 KiB fit with room.
 const HEAD: u64 = 4 * 1024 * 1024;
@@ -46,12 +45,12 @@ pub(crate) fn holds(home: &Path, conversation: &str, prompt: &str) -> bool {
     let plain = |text: &str| text.replace("\r\n", "\n").trim().to_owned();
     let prompt = plain(prompt);
     let Some(rollout) = find(home, conversation) else { return false };
-    let Ok(file) = File::open(rollout.path) else { return false };
-    BufReader::new(file)
-        .split(b'\n')
-        .map_while(Result::ok)
-        .filter_map(|line| item(&line))
-        .any(|item| item.is_by("user") && item.texts().any(|text| plain(text) == prompt))
+    let found = json_lines::find_map(&rollout.path, u64::MAX, "\"user\"", |line| {
+        let item = Item::of(line)?;
+        let holds = item.is_by("user") && item.texts().any(|text| plain(text) == prompt);
+        holds.then_some(())
+    });
+    matches!(found, Ok(Some(())))
 }
 
 fn newest_first(folder: &Path) -> Vec<PathBuf> {
@@ -62,48 +61,37 @@ fn newest_first(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn begins_with(path: &Path, stamp: &str) -> bool {
-    let Ok(file) = File::open(path) else { return false };
-    for line in BufReader::new(file.take(HEAD)).split(b'\n').map_while(Result::ok) {
-        let Some(item) = item(&line) else { continue };
-        if item.is_meta() {
-            // An agent's helpers start with a copy of its conversation, stamp and all.
-            if item.is_helper() {
-                return false;
-            }
-        } else if item.is_by("user") || item.is_by("developer") {
-            if item.texts().any(|text| text.starts_with(stamp)) {
-                return true;
-            }
-        } else if item.is_answer() {
-            return false;
+    let verdict = json_lines::find_map(path, HEAD, "", |line| {
+        let item = Item::of(line)?;
+        if item.is_by("user") || item.is_by("developer") {
+            item.texts().any(|text| text.starts_with(stamp)).then_some(true)
+        } else {
+            (item.is_helper() || item.is_answer()).then_some(false)
         }
-    }
-    false
+    });
+    matches!(verdict, Ok(Some(true)))
 }
 
 /// One line of a rollout, as far as it matters.
-struct Item {
-    kind: String,
-    payload: Value,
+struct Item<'a> {
+    kind: &'a str,
+    payload: &'a Value,
 }
 
-fn item(line: &[u8]) -> Option<Item> {
-    let mut value: Value = serde_json::from_slice(line).ok()?;
-    let kind = value.get("type")?.as_str()?.to_owned();
-    Some(Item { kind, payload: value.get_mut("payload")?.take() })
-}
+impl<'a> Item<'a> {
+    fn of(line: &'a Value) -> Option<Self> {
+        Some(Self { kind: line.get("type")?.as_str()?, payload: line.get("payload")? })
+    }
 
-impl Item {
     fn text(&self, key: &str) -> Option<&str> {
         self.payload.get(key).and_then(Value::as_str)
     }
 
-    fn is_meta(&self) -> bool {
-        self.kind == "session_meta"
-    }
-
+    /// Whether this begins the rollout of an agent's helper, which starts with a copy of its
+    /// conversation, stamp and all.
     fn is_helper(&self) -> bool {
-        self.payload.get("source").is_some_and(|source| !source.is_string())
+        self.kind == "session_meta"
+            && self.payload.get("source").is_some_and(|source| !source.is_string())
     }
 
     fn is_message(&self) -> bool {

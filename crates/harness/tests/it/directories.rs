@@ -1,6 +1,7 @@
 //! Directories that an agent cannot work in are refused before anything is written.
 
-use std::os::unix::fs::symlink;
+use std::fs::{Permissions, set_permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use agent_box_harness::PrepareError;
 
@@ -40,4 +41,17 @@ fn without_a_directory_an_agent_runs_in_the_home() {
         assert_eq!(scratch.prepare(&ask).directory, scratch.home().to_str().unwrap());
     }
     assert!(scratch.root().exists());
+}
+
+#[test]
+fn a_directory_without_the_right_to_enter_is_refused_to_all_but_root() {
+    let scratch = Scratch::new();
+    let closed = scratch.home().join("w");
+    set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
+    let refused = scratch.try_prepare(&scratch.ask("shell"));
+    set_permissions(&closed, Permissions::from_mode(0o700)).unwrap();
+    match refused {
+        Ok(_) => assert!(rustix::process::geteuid().is_root()),
+        Err(error) => assert!(error.to_string().contains("cannot be entered"), "{error}"),
+    }
 }
