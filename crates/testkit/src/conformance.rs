@@ -168,13 +168,13 @@ pub fn check(case: &Case, program: &Path, model: &MockModel) {
     {
         return;
     }
-    let bench = Bench::new(case, program, model);
+    let mut bench = Bench::new(case, program, model);
     if matches!(case.before, Before::Conversation | Before::ConversationElsewhere) {
         let options: &[&str] =
             if case.agent == "claude" { &[SKIP] } else { &["--no-daemon", BYPASS] };
         bench.start("w", &[options, &["--", "EARLIER"]].concat());
         within(20).until("the earlier conversation", || bench.said("EARLIER"));
-        bench.kill_pane();
+        bench.kill_agent();
     }
     let directory = if case.before == Before::ConversationElsewhere { "w2" } else { "w" };
     let id = bench.conversation();
@@ -239,11 +239,12 @@ impl Bench {
         assert!(output.status.success(), "tmux: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    fn kill_pane(&self) {
+    /// Kills the agent, and gives the next one a tmux server of its own.
+    fn kill_agent(&mut self) {
         let pid = self.tmux.pane_pid("a").expect("the pane has a pid");
         crate::process::send(pid, rustix::process::Signal::KILL);
         within(10).until("the earlier agent is gone", || !crate::process::is_alive(pid));
-        self.tmux.kill_server();
+        self.tmux = PrivateTmux::new(self.home.path().join("tmux-2"), self.home.path());
     }
 
     #[track_caller]
