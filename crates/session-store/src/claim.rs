@@ -1,6 +1,6 @@
 //! Locks that are held for a process's life: a launch's, and the supervisor's.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agent_box_session::SessionId;
@@ -51,17 +51,8 @@ impl Store {
     /// # Errors
     /// When the lock file cannot be used.
     pub fn lifetime_lock(&self, id: SessionId) -> Result<Option<LifetimeLock>, LockError> {
-        let path = self.paths().lifetime_lock(id);
-        let deadline = Deadline::after(Duration::from_millis(50));
-        loop {
-            if let Some(lock) = FileLock::try_acquire(&path)? {
-                return Ok(Some(LifetimeLock { _lock: lock }));
-            }
-            if deadline.has_passed() {
-                return Ok(None);
-            }
-            pause(Duration::from_millis(1));
-        }
+        let lock = try_despite_looks(&self.paths().lifetime_lock(id))?;
+        Ok(lock.map(|lock| LifetimeLock { _lock: lock }))
     }
 
     /// Whether no launch of the session holds its lifetime lock.
@@ -81,7 +72,7 @@ impl Store {
     /// # Errors
     /// When another one lives, or a lock file cannot be used.
     pub fn claim_supervisor(&self) -> Result<SupervisorClaim, ClaimError> {
-        let claim = |path: PathBuf| match FileLock::try_acquire(&path)? {
+        let claim = |path: PathBuf| match try_despite_looks(&path)? {
             Some(lock) => Ok(lock),
             None => Err(ClaimError::Taken { holder: holder_of(&path), path }),
         };
@@ -91,5 +82,16 @@ impl Store {
             ensure_directory(directory)?;
         }
         Ok(SupervisorClaim { _state: state, _socket: claim(socket)? })
+    }
+}
+
+/// Takes the lock if nobody has it for longer than a look takes.
+fn try_despite_looks(path: &Path) -> Result<Option<FileLock>, LockError> {
+    let deadline = Deadline::after(Duration::from_millis(50));
+    loop {
+        match FileLock::try_acquire(path)? {
+            None if !deadline.has_passed() => pause(Duration::from_millis(1)),
+            result => return Ok(result),
+        }
     }
 }
