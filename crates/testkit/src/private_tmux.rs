@@ -83,14 +83,18 @@ impl PrivateTmux {
     /// The server's pid, asked of the kernel, so that a stopped server is found too.
     pub fn server_pid(&self) -> Option<i32> {
         let peer = socket_peercred(UnixStream::connect(&self.socket).ok()?).ok()?;
-        Some(peer.pid.as_raw_nonzero().get())
+        Some(peer.pid.as_raw_nonzero().get()).filter(|&pid| process::is_alive(pid))
     }
 
     /// Ends the server as a crash would.
     pub fn kill_server(&self) {
         let Some(pid) = self.server_pid() else { return };
         process::send(pid, Signal::KILL);
-        within(10).until("the tmux server is gone", || !process::is_alive(pid));
+        // A child that was forked and has not yet closed its files keeps the socket answering for
+        // a moment; the next client would take it for a server.
+        within(10).until("the tmux server is gone", || {
+            !process::is_alive(pid) && UnixStream::connect(&self.socket).is_err()
+        });
     }
 
     fn command(&self) -> Command {

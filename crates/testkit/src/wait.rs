@@ -24,17 +24,27 @@ impl Deadline {
         self.for_some(what, || holds().then_some(()));
     }
 
+    /// Whether it becomes true before the deadline, for a test that has more to say if not.
+    pub fn becomes(self, mut holds: impl FnMut() -> bool) -> bool {
+        self.first(|| holds().then_some(())).is_some()
+    }
+
     /// Returns the first value that `look` finds; panics with `what` when the deadline passes first.
     #[track_caller]
-    pub fn for_some<T>(self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    pub fn for_some<T>(self, what: &str, look: impl FnMut() -> Option<T>) -> T {
+        let found = self.first(look);
+        found.unwrap_or_else(|| panic!("not within {:?}: {what}", self.length))
+    }
+
+    fn first<T>(self, mut look: impl FnMut() -> Option<T>) -> Option<T> {
         let mut pause = Duration::from_millis(1);
         loop {
             // The last look is after the deadline, so that a slow machine gets its chance.
             let late = clock::now() >= self.end;
-            if let Some(found) = look() {
+            let found = look();
+            if found.is_some() || late {
                 return found;
             }
-            assert!(!late, "not within {:?}: {what}", self.length);
             clock::pause(pause);
             pause = (pause * 2).min(Duration::from_millis(20));
         }
