@@ -306,3 +306,128 @@ impl Store {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use agent_box_session::{Agent, Entry, SessionId, SessionSpec};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse(text: &str) -> Document {
+        Document::parse(Path::new("sessions.json"), text.as_bytes()).unwrap()
+    }
+
+    /// Values that programs write in more than one way.
+    const VALUES: [&str; 8] =
+        ["1.0", "1e400", "\"\\u00e9\\/\"", "[ 1,2 ]", "{\"a\":{}}", "null", "-0", "\"x\""];
+
+    /// The text of a document with unknown fields everywhere, and of the keys it has.
+    fn document() -> impl Strategy<Value = String> {
+        let field = (0..4u8, 0..VALUES.len());
+        let entry = (prop::collection::vec(field, 0..4), any::<bool>(), 0..3u8);
+        prop::collection::vec(entry, 0..5).prop_map(|entries| {
+            let entries = entries.iter().enumerate().map(|(number, (fields, stopped, agent))| {
+                let mut members: Vec<String> = fields
+                    .iter()
+                    .map(|(key, value)| format!("\"x{key}\": {}", VALUES[*value]))
+                    .collect();
+                members.insert(members.len() / 2, format!("\"stopped\": {stopped}"));
+                members.push(match agent {
+                    0 => "\"agent\": 7".to_owned(),
+                    1 => "\"agent\": \"claude\"".to_owned(),
+                    _ => "\"initialPrompt\": \"go\"".to_owned(),
+                });
+                format!("\"s{number}\": {{{}}}", members.join(" , "))
+            });
+            let sessions: Vec<String> = entries.collect();
+            format!("{{\"a\": 1.50,\"sessions\":{{{}}},\"z\":[ ]}}", sessions.join(","))
+        })
+    }
+
+    #[derive(Clone, Debug)]
+    enum Edit {
+        Change(usize, u8),
+        Remove(usize),
+        Add(u128),
+    }
+
+    fn edits() -> impl Strategy<Value = Vec<Edit>> {
+        let edit = prop_oneof![
+            (0..5usize, 0..5u8).prop_map(|(at, field)| Edit::Change(at, field)),
+            (0..5usize).prop_map(Edit::Remove),
+            (0..3u128).prop_map(Edit::Add),
+        ];
+        prop::collection::vec(edit, 0..6)
+    }
+
+    fn apply(registry: &Registry, edit: &Edit) -> Registry {
+        let mut entries: Vec<(SessionName, Entry)> =
+            registry.entries().map(|(name, entry)| (name.clone(), entry.clone())).collect();
+        match *edit {
+            Edit::Change(at, field) => {
+                if let Some((_, entry)) = entries.get_mut(at) {
+                    match field {
+                        0 => entry.stopped = !entry.stopped,
+                        1 => entry.spec.initial_prompt = Some("a\n\"b\"".to_owned()),
+                        2 => entry.spec.extra_args.push(String::new()),
+                        3 => entry.spec.limits.tasks_max = Some(entry.generation),
+                        _ => entry.generation += 1,
+                    }
+                }
+            }
+            Edit::Remove(at) if at < entries.len() => drop(entries.remove(at)),
+            Edit::Remove(_) => {}
+            Edit::Add(number) => {
+                let name = SessionName::parse(&format!("n{number}")).unwrap();
+                let id = SessionId::from_uuid(uuid::Uuid::from_u128(number));
+                if !registry.is_taken(name.as_str()) {
+                    entries.push((name, Entry::new(id, SessionSpec::new(Agent::Shell))));
+                }
+            }
+        }
+        Registry::from_parts(entries, registry.unusable().to_vec())
+    }
+
+    proptest! {
+        #[test]
+        fn what_the_types_do_not_know_survives_every_edit(text in document(), edits in edits()) {
+            let mut document = parse(&text);
+            for edit in &edits {
+                let registry = apply(&document.registry, edit);
+                let printed = document.render(&registry, &BTreeMap::new(), &BTreeMap::new());
+                let read = parse(&printed);
+                prop_assert_eq!(&read.registry, &registry);
+                // Unknown members of each entry that is still there, as they were spelled.
+                for (key, text) in document.sessions.members() {
+                    let unknown = |text: &str| -> Vec<(String, String)> {
+                        let object = RawObject::parse(text).unwrap();
+                        let members = object.members().filter(|(key, _)| key.starts_with('x'));
+                        members.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+                    };
+                    if let Some(after) = read.sessions.get(key) {
+                        prop_assert_eq!(unknown(text), unknown(after));
+                    } else {
+                        prop_assert!(!registry.is_taken(key));
+                    }
+                }
+                prop_assert_eq!((read.top.get("a"), read.top.get("z")), (Some("1.50"), Some("[ ]")));
+                document = read;
+            }
+        }
+
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Document::parse(Path::new("x"), &bytes);
+        }
+    }
+
+    #[test]
+    fn a_thousand_levels_of_nesting_are_no_danger() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        let text = format!("{{\"sessions\":{{\"a\":{{\"x\":{deep},\"agent\":\"shell\"}}}}}}");
+        assert_eq!(parse(&text).registry.entries().len(), 1);
+        let text = format!("{{\"sessions\":{{\"a\":{{\"agent\":{deep}}}}}}}");
+        assert_eq!(parse(&text).registry.unusable().len(), 1);
+    }
+}

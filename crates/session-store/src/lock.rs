@@ -67,6 +67,9 @@ pub enum LockError {
     Io(#[from] IoError),
 }
 
+/// The longest pause between two looks at a lock.
+const OFTEN_ENOUGH: Duration = Duration::from_millis(10);
+
 thread_local! {
     /// What this thread has locked: flock(2) would make it wait for itself.
     static MINE: RefCell<Vec<PathBuf>> = const { RefCell::new(Vec::new()) };
@@ -83,7 +86,7 @@ impl FileLock {
     /// Waits for the lock on `path` for at most `wait`.
     pub(crate) fn acquire(path: &Path, wait: Duration) -> Result<Self, LockError> {
         let deadline = Deadline::after(wait);
-        match Self::acquire_before(path, deadline)? {
+        match Self::acquire_before(path, deadline, OFTEN_ENOUGH)? {
             Some(lock) => Ok(lock),
             None => Err(Self::held(path, holder_of(path), wait)),
         }
@@ -96,9 +99,10 @@ impl FileLock {
         wait: Duration,
     ) -> Result<Self, LockError> {
         let deadline = Deadline::after(wait);
-        let turn = Self::acquire_before(turnstile, deadline)?;
+        let turn = Self::acquire_before(turnstile, deadline, OFTEN_ENOUGH)?;
         let lock = match &turn {
-            Some(_) => Self::acquire_before(path, deadline)?,
+            // The only one of ours that waits here may look more often.
+            Some(_) => Self::acquire_before(path, deadline, Duration::from_millis(1))?,
             None => None,
         };
         // Whoever stands in the turnstile only waits; name the one that is waited for, if any.
@@ -117,7 +121,11 @@ impl FileLock {
         Self::attempt(path).map_err(LockError::Io)
     }
 
-    fn acquire_before(path: &Path, deadline: Deadline) -> Result<Option<Self>, LockError> {
+    fn acquire_before(
+        path: &Path,
+        deadline: Deadline,
+        longest: Duration,
+    ) -> Result<Option<Self>, LockError> {
         refuse_nesting(path)?;
         let mut wait = Duration::from_micros(200);
         loop {
@@ -128,7 +136,7 @@ impl FileLock {
                 return Ok(None);
             }
             pause(wait);
-            wait = (wait * 2).min(Duration::from_millis(10));
+            wait = (wait * 2).min(longest);
         }
     }
 
