@@ -1,0 +1,111 @@
+//! Cases C33, C35 and C38: which conversation a session goes on with, and who holds it.
+
+use agent_box_testkit::{process, within};
+use serde_json::json;
+
+use crate::scene::{
+    add_claude, entry, events, id_of, say, state, supervise, supervised_box, wait_launches,
+    wait_state,
+};
+
+#[test]
+fn c33_five_sessions_in_one_directory_come_back_with_their_own_conversations() {
+    let (scene, _supervisor) = supervised_box();
+    let names = ["a", "b", "c", "d", "e"];
+    let mut conversations = Vec::new();
+    for name in names {
+        add_claude(&scene, name, &["--prompt", &format!("you are {name}")]);
+    }
+    for name in names {
+        wait_state(&scene, name, "live");
+        conversations.push(wait_launches(&scene, name, 1).conversation().to_owned());
+    }
+    for name in ["d", "a", "e", "b", "c", "a"] {
+        scene.tmux().type_line(name, &format!("a word to {name}"));
+        within(10).until("it answers", || scene.tmux().screen(name).contains("PONG"));
+    }
+    // Two of them move on to a conversation of a new id.
+    for (at, name) in [(1, "b"), (3, "d")] {
+        let record = scene.state().join("live-session-id").join(&conversations[at]);
+        scene.tmux().type_line(name, "/clear");
+        let moved = within(10).for_some("the hook noted the new id", || {
+            let id = std::fs::read_to_string(&record).ok()?.trim().to_owned();
+            (id != conversations[at]).then_some(id)
+        });
+        conversations[at] = moved;
+        scene.tmux().type_line(name, &format!("anew to {name}"));
+        let screen = || scene.tmux().screen(name);
+        within(10).until("it answers", || screen().ends_with("PONG"));
+    }
+    scene.tmux().kill_server();
+    for (name, conversation) in names.iter().zip(&conversations) {
+        let again = wait_launches(&scene, name, 2);
+        assert!(again.is_resumed(), "{name}");
+        assert_eq!(again.conversation(), conversation, "{name}");
+        assert!(!again.has_prompt(&format!("you are {name}")), "{name}");
+    }
+    assert!(scene.stubs().doubles().is_empty());
+}
+
+#[test]
+fn c33_a_conversation_that_is_not_provably_its_own_is_not_resumed_and_it_says_so() {
+    let (scene, _supervisor) = supervised_box();
+    add_claude(&scene, "one", &[]);
+    wait_state(&scene, "one", "live");
+    let launch = wait_launches(&scene, "one", 1);
+    let transcripts = scene.home().join(".claude/projects");
+    std::fs::rename_all(&transcripts);
+    scene.tmux().kill_server();
+    let again = wait_launches(&scene, "one", 2);
+    assert!(!again.is_resumed());
+    assert_ne!(again.pid(), launch.pid());
+    within(5).until("the pane says so", || scene.tmux().screen("one").contains("transcript"));
+}
+
+#[test]
+fn c35_a_killed_supervisor_ends_nothing_and_the_next_one_takes_over() {
+    let (mut scene, supervisor) = supervised_box();
+    scene.stubs().plan(r#"{"failed": {"exit": 1}}"#);
+    let names = ["one", "two", "failed"];
+    for name in names {
+        add_claude(&scene, name, &["--prompt", name]);
+    }
+    wait_state(&scene, "failed", "post-mortem");
+    let agents = ["one", "two"].map(|name| wait_launches(&scene, name, 1));
+    supervisor.kill();
+    let _supervisor = supervise(&mut scene);
+    within(2).always("nothing is started", || scene.stubs().launches().len() == 3);
+    assert!(agents.iter().all(agent_box_testkit::Launch::is_alive));
+    assert_eq!(state(&scene, "failed"), "post-mortem(1)");
+    assert!(scene.stubs().doubles().is_empty());
+    // It really watches them.
+    process::send(agents[0].pid(), rustix::process::Signal::KILL);
+    let again = wait_launches(&scene, "one", 2);
+    assert_eq!(again.conversation(), agents[0].conversation());
+}
+
+#[test]
+fn c38_the_next_holder_of_a_name_gets_nothing_of_the_last_one() {
+    let (scene, _supervisor) = supervised_box();
+    for round in 1..=5 {
+        let prompt = format!("task {round}");
+        add_claude(&scene, "foo", &["--prompt", &prompt]);
+        let launch = wait_launches(&scene, "foo", round);
+        assert!(!launch.is_resumed(), "{round}");
+        assert_eq!(launch.prompt(), Some(&*prompt));
+        let id = id_of(&scene, "foo");
+        say(&scene, &["rm", "foo"]);
+        assert!(!launch.is_alive());
+        add_claude(&scene, "foo", &[]);
+        assert_ne!(id_of(&scene, "foo"), id);
+        assert_ne!(entry(&scene, "foo")["boxSessionId"], json!(launch.conversation()));
+        say(&scene, &["rm", "foo"]);
+        // The one between may or may not have been started; it had no prompt.
+        let launches = scene.stubs().launches_of("foo");
+        assert!(launches[round..].iter().all(|it| it.prompt().is_none()), "{round}");
+        if launches.len() > round {
+            scene.stubs().forget();
+        }
+    }
+    assert_eq!(events(&scene, "foo", "removed").len(), 10);
+}

@@ -1,0 +1,17 @@
+//! The program from its command line, on real tmux, processes and files.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[cfg(feature = "testpoints")]
+#[path = "../shared/oracle.rs"]
+mod oracle;
+#[cfg(feature = "testpoints")]
+mod races;
+
+/// The promises of [`races`] are only tested when programs can be held at their points.
+#[test]
+fn the_race_tests_need_the_testpoints_feature() {
+    assert!(
+        cfg!(feature = "testpoints"),
+        "run the tests of agent-box with `--features testpoints`"
+    );
+}

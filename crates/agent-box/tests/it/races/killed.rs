@@ -1,0 +1,45 @@
+//! The supervisor, the launcher or the tmux server killed while a start is held.
+
+use agent_box_testkit::process;
+use rustix::process::Signal;
+
+use super::stage::{IN_LAUNCHER, at_each, every_point};
+
+#[test]
+fn p4_a_supervisor_killed_at_every_point_of_a_start_leaves_one_agent() {
+    at_each(every_point(), |stage| {
+        stage.kill_supervisor();
+        // The successor finds the start half done, and then it goes on.
+        stage.supervise();
+    });
+}
+
+#[test]
+fn p4_a_start_that_goes_on_while_the_supervisor_is_down_leaves_one_agent() {
+    at_each(IN_LAUNCHER, |stage| {
+        stage.kill_supervisor();
+        stage.release();
+    });
+}
+
+#[test]
+fn p5_a_launcher_killed_at_every_point_of_a_start_delivers_the_prompt_once() {
+    at_each(IN_LAUNCHER, |stage| {
+        process::send(stage.held_process(), Signal::KILL);
+    });
+}
+
+#[test]
+fn p5_a_tmux_server_killed_at_every_point_of_a_start_delivers_the_prompt_once() {
+    at_each(every_point(), |stage| stage.test_box.tmux().kill_server());
+}
+
+#[test]
+fn p5_everything_killed_at_every_point_of_a_start_delivers_the_prompt_once() {
+    at_each(every_point(), |stage| {
+        let held = stage.held_process();
+        stage.kill_supervisor();
+        stage.test_box.tmux().kill_server();
+        process::send(held, Signal::KILL);
+    });
+}
