@@ -18,7 +18,8 @@ impl TestPoints {
     /// The variable that names the directory to the programs.
     pub const VARIABLE: &'static str = "AGENT_BOX_TESTPOINTS";
 
-    pub(crate) fn new(directory: PathBuf) -> Self {
+    /// A directory of its own, for the one command whose [`TestPoints::VARIABLE`] names it.
+    pub fn new(directory: PathBuf) -> Self {
         fs::create_dir_all(&directory).expect("make the directory of the test points");
         Self { directory }
     }

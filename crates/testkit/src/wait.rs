@@ -32,8 +32,8 @@ impl Deadline {
     /// Returns the first value that `look` finds; panics with `what` when the deadline passes first.
     #[track_caller]
     pub fn for_some<T>(self, what: &str, look: impl FnMut() -> Option<T>) -> T {
-        let found = self.first(look);
-        found.unwrap_or_else(|| panic!("not within {:?}: {what}", self.length))
+        let Some(found) = self.first(look) else { panic!("not within {:?}: {what}", self.length) };
+        found
     }
 
     fn first<T>(self, mut look: impl FnMut() -> Option<T>) -> Option<T> {
