@@ -22,6 +22,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use agent_box_session::{LaunchId, LaunchRecord};
+use agent_box_testpoint as testpoint;
 use agent_box_tmux_driver::{SessionTarget, Tag, Tmux};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
@@ -90,6 +91,7 @@ pub fn end_launch(tmux: &Tmux, target: &Target, grace: Duration) -> Result<(), E
     if !seen.launchers.is_empty() || !seen.others.is_empty() {
         end_processes(target, seen, grace)?;
     }
+    testpoint::hit("ending.before-terminal");
     if let Some(terminal) = &target.terminal {
         // Processes are gone; a terminal that tmux cannot drop now is reaped at the next pass.
         let launch = target.launch.to_string();
@@ -103,6 +105,7 @@ fn end_processes(target: &Target, first: Members, grace: Duration) -> Result<(),
     for launcher in &launchers {
         launcher.signal(Signal::TERM);
     }
+    testpoint::hit("ending.after-term");
     let mut told: BTreeSet<(i32, u64)> = BTreeSet::new();
     let grace = Deadline::after(grace);
     let mut scan = first;
