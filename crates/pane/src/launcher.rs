@@ -17,13 +17,14 @@ use crate::cgroup::Cgroup;
 use crate::chain;
 use crate::clock::Deadline;
 use crate::environment::Environment;
+use crate::footing;
 use crate::gate::{self, PassError, Passed};
 use crate::last_words;
 use crate::place::{Place, PlaceError};
 use crate::post_mortem::PostMortem;
 use crate::process;
 use crate::report::{Ended, Report, ReportError, describe_end};
-use crate::signals::{self, Signals};
+use crate::signals::Signals;
 use crate::terminal::Terminal;
 use crate::trampoline;
 use crate::watch::{End, Watch};
@@ -54,7 +55,7 @@ pub(crate) enum LauncherError {
 /// See [`crate::launch`].
 pub(crate) fn launch(args: &[OsString]) -> ExitCode {
     let terminal = Terminal::open();
-    let prepared = signals::ignore_background_stops(VERB, args).and_then(|()| Signals::install());
+    let prepared = footing::ensure(VERB, args).and_then(|()| Signals::install());
     let error = match prepared.map_err(LauncherError::from) {
         Ok(mut signals) => match run(args, &mut signals, &terminal) {
             Ok(()) => return ExitCode::SUCCESS,
@@ -183,7 +184,10 @@ fn run_agent(
     // It holds the prompt and the whole environment, and the agent may run for days.
     drop(record);
     let end = match started_agent {
-        Ok(child) => watch.until_end(child, &mut |suspended| report.suspended(suspended)),
+        Ok(child) => {
+            record_start(report, child);
+            watch.until_end(child, &mut |suspended| report.suspended(suspended))
+        }
         Err(why) => {
             watch.terminal.say(&format!("[agent-box] not started: {why}\n"));
             End { exit: Exit::NotStarted(why), asked: watch.signals.asked() }
@@ -243,15 +247,17 @@ fn start(report: &Report<'_>, record: &LaunchRecord, watch: &Watch<'_>) -> Resul
     watch.terminal.lend(child, None);
     testpoint::hit("pane.before-exec");
     held.go()?;
-    // The agent runs whether or not this can be written; the end will be tried again.
-    let written = process::describe(child)
-        .map_err(|error| error.to_string())
-        .and_then(|agent| report.started(&agent).map_err(|error| chain(&error)));
+    Ok(child)
+}
+
+/// Writes down that the agent runs. It does whether or not this can be written.
+fn record_start(report: &Report<'_>, child: Pid) {
+    let agent = process::describe(child).map_err(|error| error.to_string());
+    let written = agent.and_then(|agent| report.started(&agent).map_err(|error| chain(&error)));
     if let Err(error) = written {
         report.note(EventKind::Trouble, format!("the start is not on record: {error}"));
     }
     testpoint::hit("pane.after-exec");
-    Ok(child)
 }
 
 /// Writes the end, again and again while the disk is full; `None` if it cannot be written.

@@ -25,6 +25,7 @@
 mod cgroup;
 mod clock;
 mod environment;
+mod footing;
 mod gate;
 mod last_words;
 mod launcher;

@@ -4,15 +4,13 @@
 //! nothing; HUP and TERM ask it to end the session. Handlers, unlike ignored signals, return to
 //! their default at exec, so the agent starts with a clean slate.
 
-use std::ffi::OsStr;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt as _;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
@@ -58,21 +56,6 @@ impl Signals {
             Err(_) => PollFlags::empty(),
         }
     }
-}
-
-/// Makes sure that TTIN and TTOU are ignored in this process, by starting it again if need be.
-///
-/// Only a process that ignores TTOU can take the terminal back from a group that is gone, and
-/// nothing but the parent can arrange that without unsafe code. tmux does (pinned by
-/// `a_pane_starts_with_ttou_ignored`); where it does not, a shell's `trap` does.
-pub(crate) fn ignore_background_stops(verb: &str, args: &[impl AsRef<OsStr>]) -> io::Result<()> {
-    let ignored = process::ignored_signals();
-    if [SIGTTIN, SIGTTOU].iter().all(|signal| ignored.contains(signal)) {
-        return Ok(());
-    }
-    let mut shell = std::process::Command::new("/bin/sh");
-    shell.args(["-c", "trap '' TTIN TTOU; exec \"$0\" \"$@\""]);
-    Err(shell.arg(std::env::current_exe()?).arg(verb).args(args).exec())
 }
 
 /// Gives every inherited ignored signal a handler, so that the next exec sets it to its default.

@@ -37,14 +37,14 @@ fn edit(test_box: &TestBox, work: impl FnOnce(&mut Transaction<'_>, &SessionName
 
 #[test]
 fn a_removed_session_starts_nothing() {
-    refused("not listed", |test_box, _| {
+    refused("session `main`", |test_box, _| {
         edit(test_box, |tx, name| drop(tx.delist(name, "test").unwrap()));
     });
 }
 
 #[test]
 fn a_removed_session_whose_name_was_given_away_starts_nothing() {
-    refused("not listed", |test_box, _| {
+    refused("session `main`", |test_box, _| {
         edit(test_box, |tx, name| drop(tx.delist(name, "test").unwrap()));
         edit(test_box, |tx, name| {
             tx.add(name.clone(), SessionSpec::new(Agent::Claude), "test").unwrap();

@@ -177,3 +177,21 @@ fn notes_are_shown_before_the_agent_starts() {
     let note = said.find("a fresh conversation").unwrap();
     assert!(note < said.find("hello").unwrap(), "{said}");
 }
+
+#[test]
+fn a_waiting_launcher_does_not_keep_a_big_prompt_in_memory() {
+    let test_box = TestBox::new();
+    let mut record = test_box.prepare_script("exec sleep 1000");
+    record.prompt = Some("協業 ".repeat(150_000));
+    record.carries_prompt = true;
+    test_box.store.write_launch(&record).unwrap();
+    let _pane = test_box.start_in_pane(&record);
+    let (launcher, _) = test_box.wait_for_agent(record.session);
+    // The journal's line is the last thing that it writes before it waits.
+    crate::wait::until_true("the journal", || !test_box.events(EventKind::Started).is_empty());
+    let status = std::fs::read_to_string(format!("/proc/{launcher}/status")).unwrap();
+    let own = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    let own: u64 = own.trim().trim_end_matches(" kB").parse().unwrap();
+    // Its code is shared by all launchers; the benchmark measures the whole.
+    assert!(own <= 1 << 10, "{status}");
+}
