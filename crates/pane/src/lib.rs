@@ -16,11 +16,17 @@
 //! ```
 //!
 //! **Invariants**
-//! - Nothing starts unless the gate was passed under the registry lock and `starting` is durable.
-//! - The lifetime lock is held from there until the end is durable.
-//! - An agent never outlives its launcher: the kernel kills it, whatever it ignores.
-//! - An agent sees the variables of its record, its terminal, the env file and its launch id.
-//! - No process of a launch is left when its end is on record, unless the kernel cannot kill it.
+//! - Nothing starts unless the gate was passed under the registry lock and `starting` is durable
+//!   (`of_two_launchers_of_one_record_one_starts`,
+//!   `a_launcher_killed_inside_the_gate_has_changed_nothing`).
+//! - The lifetime lock is held from there until the end is durable
+//!   (`the_end_is_on_record_before_the_lifetime_lock_is_free`).
+//! - An agent never outlives its launcher: the kernel kills it, whatever it ignores
+//!   (`a_killed_launcher_takes_a_deaf_agent_along`).
+//! - An agent sees the variables of its record, its terminal, the env file and its launch id
+//!   (`nothing_of_the_tmux_server_s_environment_reaches_the_agent`).
+//! - No process of a launch is left when its end is on record, unless the kernel cannot kill it
+//!   (`nothing_that_an_agent_left_behind_outlives_it`).
 
 mod cgroup;
 mod clock;

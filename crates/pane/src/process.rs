@@ -66,7 +66,7 @@ pub(crate) fn signal_descendants(signals: &[Signal]) {
 fn signal_exactly(pid: i32, start_time: u64, signals: &[Signal]) {
     let Some(pid_handle) = Pid::from_raw(pid) else { return };
     let Ok(handle) = pidfd_open(pid_handle, PidfdFlags::empty()) else { return };
-    // RACE: the pid may have been reused between the scan and the handle; the handle itself
+    // The pid may have been reused between the scan and the handle; the handle itself
     // cannot change its process any more.
     if stat(pid).is_ok_and(|stat| stat.start_time == start_time) {
         for signal in signals {
