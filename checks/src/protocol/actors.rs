@@ -15,7 +15,7 @@ use agent_box_supervisor::plan::{
 
 use super::config::{Broken, Config, Edit};
 use super::state::{
-    Deleter, EndPhase, Ending, Editor, Fault, Holder, LATE, LATER, Launch, Launcher, Process,
+    Deleter, Editor, EndPhase, Ending, Fault, Holder, LATE, LATER, Launch, Launcher, Process,
     Request, START, State, Supervisor, Verb, Wish, launch_id, mint, name, number,
 };
 
@@ -184,13 +184,7 @@ fn supervisor_steps(config: &Config, state: &State, free: bool, steps: &mut Vec<
     }
 }
 
-fn launch_steps(
-    config: &Config,
-    state: &State,
-    number: usize,
-    free: bool,
-    steps: &mut Vec<Step>,
-) {
+fn launch_steps(config: &Config, state: &State, number: usize, free: bool, steps: &mut Vec<Step>) {
     let launch = &state.launches[number];
     if launch.request.is_some() {
         steps.push(Step::Execute(number));
@@ -376,11 +370,11 @@ pub fn look(
         let launch = &state.launches[number];
         let record_known = Known::Known(record.clone());
         if terminal == Some(number) {
-            // Nothing else is looked at where a terminal is seen.
+            // Only the pane's process is looked at where a terminal is seen.
             return Some(LaunchView {
                 record: record_known,
                 lock_free: false,
-                launcher_alive: true,
+                launcher_alive: launch.launcher_lives(),
                 leftovers: false,
             });
         }
@@ -467,8 +461,7 @@ fn prepare(
     old: Option<&LaunchRecord>,
 ) -> LaunchRecord {
     let launch = launch_id(state.launches.len());
-    let mut record =
-        LaunchRecord::blank(session, name(), launch, Agent::Claude, generation, START);
+    let mut record = LaunchRecord::blank(session, name(), launch, Agent::Claude, generation, START);
     let recorded = old.and_then(|old| old.prompt.clone());
     record.prompt = entry.spec.initial_prompt.clone().or_else(|| recorded.clone());
     if let Some(old) = old.filter(|_| record.prompt == recorded) {
@@ -520,9 +513,10 @@ fn work(config: &Config, state: &mut State) {
                 (Some(old), Some(now)) => same(old, now),
                 _ => false,
             };
-            let wanted = state.registry.by_id(record.session).is_some_and(|(_, entry)| {
-                !entry.stopped && entry.generation == record.generation
-            });
+            let wanted = state
+                .registry
+                .by_id(record.session)
+                .is_some_and(|(_, entry)| !entry.stopped && entry.generation == record.generation);
             let wanted = wanted && !state.identities.is_removed(record.session);
             if (current && wanted) || config.lacks(Broken::NoComparing) {
                 let launch = state.launches.len();
@@ -720,8 +714,7 @@ fn at_the_gate(config: &Config, state: &mut State, number: usize, request: Reque
 
 fn exec(state: &mut State, number: usize) {
     let launch = &mut state.launches[number];
-    launch.agent =
-        if launch.launcher_lives() { Process::Running } else { Process::Orphan };
+    launch.agent = if launch.launcher_lives() { Process::Running } else { Process::Orphan };
     let counted = launch.launcher == Launcher::Forked;
     if counted {
         launch.launcher = Launcher::Executed;
@@ -755,7 +748,6 @@ fn delete(config: &Config, state: &mut State, index: usize) {
                         identities.live.insert(id, tombstone.identity);
                     }
                     state.identities = identities;
-                    state.mourn(id, delisted.entry.as_ref());
                     state.ghost.wish = None;
                     if !config.lacks(Broken::NoLock) {
                         state.lock = Some(locked);
@@ -768,6 +760,8 @@ fn delete(config: &Config, state: &mut State, index: usize) {
             if let Some(identity) = state.identities.live.get(&id).cloned() {
                 state.identities.bury(identity, START, "cli");
             }
+            state.mourn(id);
+            state.ghost.absent = true;
             Deleter::Buried(id)
         }
         Deleter::Buried(id) => {
@@ -814,11 +808,8 @@ fn commit(config: &Config, state: &mut State, restart: bool) {
     let launch = state.recorded(id);
     let verb = if restart { &mut state.restarter } else { &mut state.stopper };
     *verb = (verb.0 + 1, Verb::Committed(launch));
-    state.ghost.wish = Some(if restart {
-        Wish::Launch(id, state.launches.len())
-    } else {
-        Wish::Stopped(id)
-    });
+    state.ghost.wish =
+        Some(if restart { Wish::Launch(id, state.launches.len()) } else { Wish::Stopped(id) });
 }
 
 /// Undoes the raising of the generation, for the variant without one.
@@ -833,6 +824,7 @@ fn edit_by_hand(state: &mut State, edit: Edit) {
     let Editor::Open(copy) = std::mem::replace(&mut state.editor, Editor::Saved) else { return };
     let stale = copy != state.registry;
     state.registry = copy;
+    state.ghost.absent = false;
     if stale {
         // What was acknowledged meanwhile is lost, as with any file.
         state.ghost.wish = None;

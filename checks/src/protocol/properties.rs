@@ -19,7 +19,7 @@ pub enum Claim {
     PromptBounded,
     /// At rest nothing unwanted is there.
     NothingUnwanted,
-    /// At rest a removed id is not listed.
+    /// At rest a removed session is not listed, under its old id or a new one.
     RemovedStaysRemoved,
     /// At rest what is wanted runs in its terminal, or waits for a person with a reason.
     WantedIsLive,
@@ -31,9 +31,8 @@ pub enum Claim {
 
 /// The first promise that this state breaks.
 pub fn broken_claim(config: &Config, state: &State) -> Option<Claim> {
-    broken_at_once(state).or_else(|| {
-        if is_at_rest(config, state) { broken_at_rest(state) } else { None }
-    })
+    broken_at_once(state)
+        .or_else(|| if is_at_rest(config, state) { broken_at_rest(state) } else { None })
 }
 
 fn broken_at_once(state: &State) -> Option<Claim> {
@@ -87,13 +86,13 @@ fn broken_at_rest(state: &State) -> Option<Claim> {
         }
     }
     let listed = entry.and_then(|entry| entry.id);
-    if listed.is_some_and(|id| state.identities.is_removed(id)) {
+    let removed = listed.is_some_and(|id| state.identities.is_removed(id));
+    if removed || (entry.is_some() && state.ghost.absent) {
         return Some(Claim::RemovedStaysRemoved);
     }
     if let Some(id) = wanted {
-        let live = current.is_some_and(|it| {
-            state.launches[it].agent_runs() && state.terminal == Some(it)
-        });
+        let live =
+            current.is_some_and(|it| state.launches[it].agent_runs() && state.terminal == Some(it));
         let record = state.records.get(&id);
         let held = record.is_some_and(|record| {
             is_held(record) && entry.is_some_and(|entry| entry.generation == record.generation)

@@ -226,10 +226,14 @@ pub struct Ghost {
     pub transcripts: BTreeSet<String>,
     /// How often each prompt was handed over.
     pub handed: BTreeMap<String, u32>,
+    /// The prompt that each session was added with.
+    pub prompts: BTreeMap<SessionId, String>,
     /// Conversations and prompts of removed sessions.
     pub buried: BTreeSet<String>,
     /// Ids for which `rm` returned success.
     pub removed: BTreeSet<SessionId>,
+    /// Whether the name was removed, and nobody added or saved it by hand since.
+    pub absent: bool,
     /// The newest intent that must not be lost.
     pub wish: Option<Wish>,
     /// The first wrong step.
@@ -283,31 +287,30 @@ impl State {
 
     /// `add`, as one transaction; the prompt tells the sessions apart.
     pub fn add_session(&mut self, id: SessionId) {
-        let spec = SessionSpec {
-            initial_prompt: Some(format!("prompt {}", self.adds)),
-            ..SessionSpec::new(Agent::Claude)
-        };
+        let prompt = format!("prompt {}", self.adds);
+        let spec =
+            SessionSpec { initial_prompt: Some(prompt.clone()), ..SessionSpec::new(Agent::Claude) };
+        self.ghost.prompts.insert(id, prompt);
+        self.ghost.absent = false;
         let added = self.registry.add(&mut self.identities, name(), spec, id, "cli", START);
         added.expect("BUG: the step is offered only while the name is free");
         let removed: Vec<SessionId> = self.identities.removed.keys().copied().collect();
         for id in removed {
-            self.mourn(id, None);
+            self.mourn(id);
         }
     }
 
-    /// Notes what belonged to a removed session.
-    pub fn mourn(&mut self, id: SessionId, entry: Option<&Entry>) {
+    /// Notes what belonged to a session whose tombstone was just written.
+    pub fn mourn(&mut self, id: SessionId) {
         let record = self.records.get(&id);
-        let tombstone = self.identities.removed.get(&id);
         let texts = [
             record.and_then(|record| record.conversation.clone()),
             record.and_then(|record| record.prompt.clone()),
-            entry.and_then(|entry| entry.conversation.clone()),
-            entry.and_then(|entry| entry.spec.initial_prompt.clone()),
+            self.ghost.prompts.get(&id).cloned(),
         ];
-        self.ghost.buried.extend(texts.into_iter().flatten());
+        let tombstone = self.identities.removed.get(&id);
         let known = tombstone.into_iter().flat_map(|it| it.identity.conversations.clone());
-        self.ghost.buried.extend(known);
+        self.ghost.buried.extend(texts.into_iter().flatten().chain(known));
     }
 
     /// The only entry there is.
