@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::clock::{Deadline, pause};
 use crate::error::IoError;
-use crate::lock::{FileLock, Holder, LockError, holder_of};
+use crate::lock::{FileLock, Holder, holder_of};
 use crate::store::{Store, ensure_directory};
 
 /// A launch lives: held by its launcher until it has recorded the end.
@@ -37,9 +37,6 @@ pub enum ClaimError {
     },
     /// A lock file cannot be used.
     #[error(transparent)]
-    Lock(#[from] LockError),
-    /// The socket's directory cannot be made.
-    #[error(transparent)]
     Io(#[from] IoError),
 }
 
@@ -50,7 +47,7 @@ impl Store {
     ///
     /// # Errors
     /// When the lock file cannot be used.
-    pub fn lifetime_lock(&self, id: SessionId) -> Result<Option<LifetimeLock>, LockError> {
+    pub fn lifetime_lock(&self, id: SessionId) -> Result<Option<LifetimeLock>, IoError> {
         let lock = try_despite_looks(&self.paths().lifetime_lock(id))?;
         Ok(lock.map(|lock| LifetimeLock { _lock: lock }))
     }
@@ -59,7 +56,7 @@ impl Store {
     ///
     /// # Errors
     /// When the lock file cannot be used.
-    pub fn lifetime_is_free(&self, id: SessionId) -> Result<bool, LockError> {
+    pub fn lifetime_is_free(&self, id: SessionId) -> Result<bool, IoError> {
         let path = self.paths().lifetime_lock(id);
         if !path.exists() {
             return Ok(true);
@@ -86,7 +83,7 @@ impl Store {
 }
 
 /// Takes the lock if nobody has it for longer than a look takes.
-fn try_despite_looks(path: &Path) -> Result<Option<FileLock>, LockError> {
+fn try_despite_looks(path: &Path) -> Result<Option<FileLock>, IoError> {
     let deadline = Deadline::after(Duration::from_millis(50));
     loop {
         match FileLock::try_acquire(path)? {

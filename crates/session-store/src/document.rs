@@ -35,7 +35,7 @@ pub enum DamageKind {
 
 /// A registry that cannot be read as it stands. Nothing writes over it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{} {reason} (line {line}, column {column}, byte {byte}); {}", path.display(), next_step(*kind))]
+#[error("{} {reason}{}; {}", path.display(), place(*kind, (*line, *column, *byte)), next_step(*kind))]
 pub struct Damage {
     /// The registry.
     pub path: PathBuf,
@@ -49,6 +49,16 @@ pub struct Damage {
     pub reason: String,
     /// What is wrong, for programs.
     pub kind: DamageKind,
+}
+
+fn place(kind: DamageKind, (line, column, byte): (usize, usize, usize)) -> String {
+    match kind {
+        DamageKind::NotJson | DamageKind::TrailingGarbage => {
+            format!(" (line {line}, column {column}, byte {byte})")
+        }
+        // These are about the file as a whole.
+        _ => String::new(),
+    }
 }
 
 fn next_step(kind: DamageKind) -> &'static str {

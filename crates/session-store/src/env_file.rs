@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::atomic;
 use crate::error::IoError;
-use crate::lock::{FileLock, LockError};
+use crate::lock::{HeldLock, LockError};
 use crate::store::Store;
 
 /// A text that cannot be a variable's name.
@@ -207,7 +207,7 @@ impl Store {
         edit: impl FnOnce(&mut EnvFile) -> Result<T, R>,
     ) -> Result<T, EditEnvError<R>> {
         let path = self.paths().env_file();
-        let _lock = FileLock::acquire(&path.with_extension("lock"), self.lock_wait())?;
+        let _lock = HeldLock::acquire(&path.with_extension("lock"), self.lock_wait())?;
         let before = self.env()?;
         let mut after = before.clone();
         let result = edit(&mut after).map_err(EditEnvError::Refused)?;

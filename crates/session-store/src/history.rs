@@ -17,7 +17,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ use crate::atomic;
 use crate::document::Document;
 use crate::error::IoError;
 use crate::lock::LockError;
-use crate::store::Store;
+use crate::store::{Store, ensure_directory};
 
 /// So many operator changes can be undone.
 const OPERATOR_KEPT: usize = 32;
@@ -272,9 +272,12 @@ impl Store {
         Ok(files.iter().filter(|file| !file.pending).filter_map(HistoryFile::kept).collect())
     }
 
-    /// Whether this box ever had a registry.
+    /// Whether this box ever had a registry: what was seen of its sessions tells it too, if the
+    /// whole directory of the registry was removed.
     pub(crate) fn has_history(&self) -> Result<bool, IoError> {
-        Ok(self.history_files()?.iter().any(|file| !file.pending))
+        let seen = self.paths().identities();
+        let seen = seen.try_exists().map_err(IoError::on("look at", &seen))?;
+        Ok(seen || self.history_files()?.iter().any(|file| !file.pending))
     }
 
     /// The newest good document, also one whose writer died before saying whether it counts.
@@ -329,6 +332,7 @@ impl Store {
         text: &str,
     ) -> Result<Pending, IoError> {
         let directory = self.paths().history();
+        ensure_directory(&directory)?;
         let number = self.history_files()?.last().map_or(1, |newest| newest.number + 1);
         let path = directory.join(format!("{number:010}-{}.json{PENDING}", kind.as_str()));
         let mut content = serde_json::to_string(about).expect("BUG: texts and numbers print");
@@ -357,7 +361,11 @@ impl Store {
     fn history_files(&self) -> Result<Vec<HistoryFile>, IoError> {
         let directory = self.paths().history();
         let mut files = Vec::new();
-        for entry in std::fs::read_dir(&directory).map_err(IoError::on("list", &directory))? {
+        let entries = match std::fs::read_dir(&directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
+            result => result.map_err(IoError::on("list", &directory))?,
+        };
+        for entry in entries {
             let path = entry.map_err(IoError::on("list", &directory))?.path();
             files.extend(HistoryFile::parse(path));
         }

@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use agent_box_session::{
     Agent, Identities, Identity, PromptHash, Registry, SessionId, SessionName, Timestamp, Tombstone,
 };
 use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
 
 use crate::atomic;
 use crate::error::IoError;
@@ -137,7 +138,11 @@ impl Store {
         Ok(removed)
     }
 
-    pub(crate) fn write_tombstone(&self, tombstone: &Tombstone) -> Result<(), IoError> {
+    /// Writes a tombstone beside its place, so that a full disk is met before the commit.
+    pub(crate) fn prepare_tombstone(
+        &self,
+        tombstone: &Tombstone,
+    ) -> Result<PreparedTombstone, IoError> {
         let file = TombstoneFile {
             version: VERSION,
             at: tombstone.at.as_millis(),
@@ -145,7 +150,24 @@ impl Store {
             identity: IdentityJson::of(&tombstone.identity),
         };
         let path = self.paths().tombstone(tombstone.identity.id);
-        atomic::replace(&path, &self.paths().state(), &print(&file))
+        let mut temp = atomic::temp(&path, &self.paths().state())?;
+        atomic::fill(&mut temp, &path, &print(&file))?;
+        atomic::sync(&temp, &path)?;
+        Ok(PreparedTombstone { path, temp })
+    }
+}
+
+/// A tombstone that is not in its place yet.
+#[derive(Debug)]
+pub(crate) struct PreparedTombstone {
+    path: PathBuf,
+    temp: NamedTempFile,
+}
+
+impl PreparedTombstone {
+    pub(crate) fn place(self) -> Result<(), IoError> {
+        atomic::rename(self.temp, &self.path)?;
+        atomic::sync_parent(&self.path)
     }
 }
 

@@ -14,7 +14,7 @@ use agent_box_session::{SessionId, SessionName};
 use crate::atomic;
 use crate::error::IoError;
 use crate::event::Event;
-use crate::lock::{FileLock, LockError};
+use crate::lock::{HeldLock, LockError};
 use crate::store::Store;
 
 /// A journal file does not grow beyond this.
@@ -60,7 +60,7 @@ impl Journal<'_> {
     /// When the journal cannot be locked or written; it holds no part of the event then.
     pub fn append(&self, event: &Event) -> Result<(), LockError> {
         let path = self.store.paths().journal();
-        let _lock = FileLock::acquire(&path.with_extension("lock"), self.store.lock_wait())?;
+        let _lock = HeldLock::acquire(&path.with_extension("lock"), self.store.lock_wait())?;
         let mut line = event.print();
         let (mut file, mut length) = open(&path)?;
         if length > 0 && length + line.len() as u64 > LARGEST {

@@ -11,7 +11,6 @@ use crate::atomic;
 use crate::error::IoError;
 use crate::identity_json::ids_in;
 use crate::launch_json::{self, RecordJson};
-use crate::lock::LockError;
 use crate::store::Store;
 
 /// A launch record cannot be used.
@@ -41,9 +40,6 @@ pub enum LaunchError {
     /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] IoError),
-    /// The lifetime lock cannot be used.
-    #[error(transparent)]
-    Lock(#[from] LockError),
 }
 
 /// Each session's launch record, or what is wrong with it.
@@ -95,7 +91,7 @@ impl Store {
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn remove_launch(&self, id: SessionId) -> Result<(), LaunchError> {
+    pub fn remove_launch(&self, id: SessionId) -> Result<(), IoError> {
         if let Ok(Some(record)) = self.launch(id) {
             atomic::remove(&self.paths().prompt(record.launch))?;
         }

@@ -12,8 +12,10 @@ use std::cell::RefCell;
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
+use std::marker::PhantomData;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -71,65 +73,100 @@ pub enum LockError {
 const OFTEN_ENOUGH: Duration = Duration::from_millis(10);
 
 thread_local! {
-    /// What this thread has locked: flock(2) would make it wait for itself.
+    /// What this thread has waited for and holds: flock(2) would make it wait for itself.
     static MINE: RefCell<Vec<PathBuf>> = const { RefCell::new(Vec::new()) };
 }
 
 /// An exclusive lock, held until dropped.
 #[derive(Debug)]
 pub(crate) struct FileLock {
-    path: PathBuf,
     _file: File,
 }
 
-impl FileLock {
+/// A lock that was waited for. It stays in its thread, which must not wait for it again.
+#[derive(Debug)]
+pub(crate) struct HeldLock {
+    path: PathBuf,
+    _lock: FileLock,
+    _stays: PhantomData<Rc<()>>,
+}
+
+impl HeldLock {
     /// Waits for the lock on `path` for at most `wait`.
     pub(crate) fn acquire(path: &Path, wait: Duration) -> Result<Self, LockError> {
-        let deadline = Deadline::after(wait);
-        match Self::acquire_before(path, deadline, OFTEN_ENOUGH)? {
-            Some(lock) => Ok(lock),
-            None => Err(Self::held(path, holder_of(path), wait)),
+        refuse_nesting(path)?;
+        match FileLock::acquire_before(path, Deadline::after(wait), OFTEN_ENOUGH)? {
+            Some(lock) => Ok(Self::new(path, lock)),
+            None => Err(held(path, holder_of(path), wait)),
         }
     }
 
-    /// Like [`FileLock::acquire`], behind a turnstile.
+    /// Like [`HeldLock::acquire`], behind a turnstile.
     pub(crate) fn acquire_in_turn(
         path: &Path,
         turnstile: &Path,
         wait: Duration,
     ) -> Result<Self, LockError> {
+        refuse_nesting(path)?;
         let deadline = Deadline::after(wait);
-        let turn = Self::acquire_before(turnstile, deadline, OFTEN_ENOUGH)?;
+        let turn = FileLock::acquire_before(turnstile, deadline, OFTEN_ENOUGH)?;
         let lock = match &turn {
             // The only one of ours that waits here may look more often.
-            Some(_) => Self::acquire_before(path, deadline, Duration::from_millis(1))?,
+            Some(_) => FileLock::acquire_before(path, deadline, Duration::from_millis(1))?,
             None => None,
         };
+        if let Some(lock) = lock {
+            return Ok(Self::new(path, lock));
+        }
         // Whoever stands in the turnstile only waits; name the one that is waited for, if any.
-        lock.ok_or_else(|| {
-            let holder = match holder_of(path) {
-                Holder { pid: None, .. } if turn.is_none() => holder_of(turnstile),
-                holder => holder,
-            };
-            Self::held(path, holder, wait)
-        })
+        let holder = match holder_of(path) {
+            Holder { pid: None, .. } if turn.is_none() => holder_of(turnstile),
+            holder => holder,
+        };
+        Err(held(path, holder, wait))
     }
 
+    fn new(path: &Path, lock: FileLock) -> Self {
+        MINE.with_borrow_mut(|mine| mine.push(path.to_owned()));
+        Self { path: path.to_owned(), _lock: lock, _stays: PhantomData }
+    }
+}
+
+impl Drop for HeldLock {
+    fn drop(&mut self) {
+        MINE.with_borrow_mut(|mine| mine.retain(|path| *path != self.path));
+    }
+}
+
+impl FileLock {
     /// Takes the lock if nobody has it.
-    pub(crate) fn try_acquire(path: &Path) -> Result<Option<Self>, LockError> {
-        refuse_nesting(path)?;
-        Self::attempt(path).map_err(LockError::Io)
+    pub(crate) fn try_acquire(path: &Path) -> Result<Option<Self>, IoError> {
+        loop {
+            let file = open(path).map_err(IoError::on("open the lock", path))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(source)) => return Err(IoError::on("lock", path)(source)),
+            }
+            let ours = file.metadata().map_err(IoError::on("look at the lock", path))?;
+            // RACE: replaced or removed since it was opened, so that the others lock another
+            // file (`the_reference_system_lock_is_respected`).
+            let is_current = std::fs::metadata(path)
+                .is_ok_and(|there| there.ino() == ours.ino() && there.dev() == ours.dev());
+            if is_current {
+                return Ok(Some(Self { _file: file }));
+            }
+        }
     }
 
     fn acquire_before(
         path: &Path,
         deadline: Deadline,
         longest: Duration,
-    ) -> Result<Option<Self>, LockError> {
-        refuse_nesting(path)?;
+    ) -> Result<Option<Self>, IoError> {
         let mut wait = Duration::from_micros(200);
         loop {
-            if let Some(lock) = Self::attempt(path)? {
+            if let Some(lock) = Self::try_acquire(path)? {
                 return Ok(Some(lock));
             }
             if deadline.has_passed() {
@@ -139,37 +176,10 @@ impl FileLock {
             wait = (wait * 2).min(longest);
         }
     }
-
-    fn attempt(path: &Path) -> Result<Option<Self>, IoError> {
-        loop {
-            let file = open(path).map_err(IoError::on("open the lock", path))?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(source)) => {
-                    return Err(IoError::on("lock", path)(source));
-                }
-            }
-            let ours = file.metadata().map_err(IoError::on("look at the lock", path))?;
-            // Replaced or removed since it was opened: the others lock another file.
-            let is_current = std::fs::metadata(path)
-                .is_ok_and(|there| there.ino() == ours.ino() && there.dev() == ours.dev());
-            if is_current {
-                MINE.with_borrow_mut(|mine| mine.push(path.to_owned()));
-                return Ok(Some(Self { path: path.to_owned(), _file: file }));
-            }
-        }
-    }
-
-    fn held(path: &Path, holder: Holder, wait: Duration) -> LockError {
-        LockError::Held { path: path.to_owned(), holder, seconds: wait.as_secs() }
-    }
 }
 
-impl Drop for FileLock {
-    fn drop(&mut self) {
-        MINE.with_borrow_mut(|mine| mine.retain(|path| *path != self.path));
-    }
+fn held(path: &Path, holder: Holder, wait: Duration) -> LockError {
+    LockError::Held { path: path.to_owned(), holder, seconds: wait.as_secs() }
 }
 
 fn refuse_nesting(path: &Path) -> Result<(), LockError> {

@@ -33,7 +33,10 @@ pub enum RepairError {
     #[error(transparent)]
     Newer(Damage),
     /// Nothing good is left.
-    #[error("{damage}; history holds no good version to restore")]
+    #[error(
+        "{damage}; but history holds no good version: mend the file by hand, or put \
+         `{{\"sessions\": {{}}}}` there to begin anew"
+    )]
     NothingGood {
         /// What is wrong with the registry.
         damage: Damage,

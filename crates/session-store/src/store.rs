@@ -11,7 +11,7 @@ use agent_box_session::{LaunchId, SessionId, StoreId, Timestamp};
 use thiserror::Error;
 
 use crate::error::IoError;
-use crate::lock::{FileLock, LockError};
+use crate::lock::{HeldLock, LockError};
 use crate::{atomic, clock};
 
 /// The files could not be prepared.
@@ -111,9 +111,9 @@ impl Store {
     }
 
     /// The registry's lock. Whoever writes anything under the registry's rules holds it.
-    pub(crate) fn lock_registry(&self) -> Result<FileLock, LockError> {
+    pub(crate) fn lock_registry(&self) -> Result<HeldLock, LockError> {
         let turnstile = self.paths.run().join("registry.turn");
-        FileLock::acquire_in_turn(&self.paths.registry_lock(), &turnstile, self.lock_wait)
+        HeldLock::acquire_in_turn(&self.paths.registry_lock(), &turnstile, self.lock_wait)
     }
 }
 

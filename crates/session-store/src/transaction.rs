@@ -272,12 +272,10 @@ impl Transaction<'_> {
         let extras_changed =
             self.extras.iter().any(|(key, value)| self.document.extra(key).as_ref() != Some(value));
         let registry_changed = self.registry != self.document.registry || extras_changed;
-        let buried: Vec<_> = self
-            .identities
-            .removed
-            .iter()
-            .filter(|(id, _)| !self.loaded.is_removed(**id))
-            .collect();
+        let buried = self.identities.removed.iter().filter(|(id, _)| !self.loaded.is_removed(**id));
+        let buried: Vec<_> = buried
+            .map(|(_, tombstone)| self.store.prepare_tombstone(tombstone))
+            .collect::<Result<_, _>>()?;
         let lifted: Vec<_> =
             self.loaded.removed.keys().filter(|id| !self.identities.is_removed(**id)).collect();
         if registry_changed {
@@ -287,9 +285,9 @@ impl Transaction<'_> {
             self.write_identities()?;
             self.lift(&lifted)?;
         }
-        for (_, tombstone) in buried {
+        for tombstone in buried {
             testpoint::hit("store.before-tombstone");
-            self.store.write_tombstone(tombstone)?;
+            tombstone.place()?;
             testpoint::hit("store.after-tombstone");
         }
         Ok(())

@@ -53,10 +53,10 @@ fn each_kind_of_damage_says_where_it_is_and_what_to_do() {
         assert_left_alone(&home);
     };
     let whole = "{\n \"sessions\": {}\n}\n";
-    check(b" \n", DamageKind::Empty, (0, 1, 1), "is empty");
+    check(b" \n", DamageKind::Empty, (0, 1, 1), "sessions.json is empty; `agent-box");
     check(&[0; 64], DamageKind::NotJson, (0, 1, 1), "nothing but NUL bytes");
     check(b"{\n\xff", DamageKind::NotJson, (2, 2, 1), "is not UTF-8");
-    check(b"{\n \"ver", DamageKind::NotJson, (6, 2, 5), "EOF while parsing a string");
+    check(b"{\n \"ver", DamageKind::NotJson, (6, 2, 5), "a string (line 2, column 5, byte 6)");
     let garbage = format!("{whole}}}\n\0");
     check(garbage.as_bytes(), DamageKind::TrailingGarbage, (whole.len(), 4, 1), "repair");
     check(b"[]", DamageKind::WrongShape, (0, 1, 1), "does not hold an object");
@@ -124,4 +124,18 @@ fn an_editor_that_writes_in_place_is_waited_for() {
     let editor = std::thread::spawn(move || crate::home::put(&path, bytes));
     assert!(home.store.read_settled().is_ok());
     editor.join().unwrap();
+}
+
+#[test]
+fn a_box_whose_directory_was_removed_is_not_a_fresh_one() {
+    let home = Home::new();
+    home.add("one");
+    fs::remove_dir_all(home.store.paths().config()).unwrap();
+    assert_eq!(damage(&home).kind, DamageKind::Missing);
+    let store = crate::home::open(home.path());
+    let error = store.repair("test").unwrap_err();
+    assert!(error.to_string().contains("to begin anew"), "{error}");
+    home.write(b"{\"sessions\": {}}");
+    home.add("two");
+    assert_eq!(home.names(), ["two"]);
 }
