@@ -110,3 +110,24 @@ fn limits_that_cannot_be_held_are_said_and_the_agent_runs() {
     assert!(matches!(state, LaunchState::Ended { exit: Exit::Code(0), .. }));
     assert_eq!(test_box.events(EventKind::Trouble).len(), 1);
 }
+
+#[test]
+fn in_a_delegated_group_a_limit_holds_or_is_said_not_to() {
+    let test_box = TestBox::new();
+    let Some(unit) = Unit::delegate(&test_box) else { return };
+    let mut record = test_box.prepare_script("exec sleep 1000");
+    record.limits.tasks_max = Some(77);
+    test_box.store.write_launch(&record).unwrap();
+    let launcher = unit.start(&test_box, &record);
+    test_box.wait_for_agent(record.session);
+    let file = unit.0.join(format!("sessions/{}/agent/pids.max", record.session));
+    let holds = fs::read_to_string(file).is_ok_and(|limit| limit == "77\n");
+    let said = test_box.events(EventKind::Trouble);
+    let said = said.iter().any(|event| event.text.contains("pids.max could not be set"));
+    assert!(holds != said, "holds: {holds}, said: {said}");
+    launcher.signal("TERM");
+    test_box.wait_for_end(record.session);
+    wait::until_true("the groups to go", || {
+        !unit.0.join("sessions").join(record.session.to_string()).exists()
+    });
+}
