@@ -101,6 +101,7 @@ pub async fn run(starter: Starter) -> Result<(), RunError> {
         _hangup: hangup,
     };
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Status("looking for the first time")]);
+    supervisor.sweep();
     let mut ready = false;
     let mut tick = Instant::now() + TICK;
     loop {
@@ -182,6 +183,7 @@ impl Supervisor {
         let Some(mut observer) = self.observer.take() else { return TICK };
         let busy = self.busy.clone();
         let attempts = self.attempts.clone();
+        let trips = self.starter.tmux.round_trips();
         let looked = spawn_blocking(move || {
             let look = observer.look(busy, attempts);
             (observer, look)
@@ -195,6 +197,8 @@ impl Supervisor {
             return Duration::from_secs(1);
         };
         self.observer = Some(observer);
+        // Tasks that run beside the look make calls of their own; a quiet pass makes one.
+        tracing::debug!(round_trips = self.starter.tmux.round_trips() - trips, "pass");
         self.watch_processes(&look);
         let now = self.starter.now();
         let mut wait = self.report_damage(&look);
@@ -249,6 +253,19 @@ impl Supervisor {
             // Cancel-safe: a timer.
             () = sleep_until(until) => {}
         }
+    }
+
+    /// Removes files of sessions that are long gone; once a life is enough.
+    fn sweep(&mut self) {
+        let starter = Arc::clone(&self.starter);
+        self.tasks.spawn(async move {
+            match spawn_blocking(move || starter.store.sweep()).await {
+                Ok(Ok(swept)) => tracing::debug!(swept, "swept files that nobody can reach"),
+                Ok(Err(error)) => tracing::warn!(error = chain(&error), "cannot sweep old files"),
+                Err(error) => tracing::error!(%error, "a task failed"),
+            }
+            Done::Nothing
+        });
     }
 
     /// The safety tick: nothing remembered is trusted, and replaced directories are found.

@@ -104,6 +104,13 @@ impl Starter {
             return Ok(Started::Overtaken);
         };
         let last = self.store.launch(planned.session)?;
+        // A box that has just switched from the reference system: its side file knows better than
+        // the registry's mirror which conversation the session is in.
+        let switched = (last.is_none() && entry.has_run)
+            .then(|| self.store.reference_conversation(name).ok().flatten())
+            .flatten();
+        let entry =
+            &Entry { conversation: switched.or(entry.conversation.clone()), ..entry.clone() };
         let launch = self.store.mint_launch();
         let others = self.other_conversations(&registry, planned.session);
         let variables = self.env_variables();
