@@ -143,15 +143,7 @@ impl Registry {
         if spec.extra_args.iter().any(|arg| arg.contains('\0')) || nul(&spec.working_directory) {
             return Err(AddRefusal::Nul("an argument"));
         }
-        let predecessors: Vec<_> = identities
-            .live
-            .values()
-            .filter(|identity| identity.name == name && !self.lists(identity.id))
-            .cloned()
-            .collect();
-        for predecessor in predecessors {
-            identities.bury(predecessor, now, "a new session of the same name");
-        }
+        self.bury_unlisted(identities, &name, now, "a new session of the same name");
         let mut entry = Entry::new(id, spec);
         entry.created_by = Some(created_by.to_owned());
         identities.see(&name, &entry);
@@ -191,6 +183,26 @@ impl Registry {
             identities.bury(identity, now, by);
         }
         Ok(Delisted { id: Some(id), entry: Some(entry) })
+    }
+
+    /// Buries what `name` was last seen of and is not listed any more: whoever removed it died
+    /// before its tombstone was written.
+    pub fn bury_unlisted(
+        &self,
+        identities: &mut Identities,
+        name: &SessionName,
+        now: Timestamp,
+        by: &str,
+    ) {
+        let unlisted: Vec<_> = identities
+            .live
+            .values()
+            .filter(|identity| identity.name == *name && !self.lists(identity.id))
+            .cloned()
+            .collect();
+        for identity in unlisted {
+            identities.bury(identity, now, by);
+        }
     }
 
     /// Marks `name` as stopped by `by` and raises its generation.

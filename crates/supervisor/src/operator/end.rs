@@ -220,6 +220,8 @@ fn remove(
         }
         // Two removers both succeed: the second makes sure that the first one's work is done.
         Err(VerbRefusal::NotListed(name)) => {
+            let now = tx.now();
+            tx.registry.bury_unlisted(&mut tx.identities, &name, now, by);
             let removed = tx.identities.removed.values().rfind(|it| it.identity.name == name);
             let Some(id) = removed.map(|it| it.identity.id) else {
                 return Err(VerbRefusal::NotListed(name));
