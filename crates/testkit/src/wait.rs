@@ -13,11 +13,15 @@ pub struct Deadline {
 
 /// A deadline this many seconds from now.
 pub fn within(seconds: u64) -> Deadline {
-    let length = Duration::from_secs(seconds);
-    Deadline { end: clock::now() + length, length }
+    Deadline::after(Duration::from_secs(seconds))
 }
 
 impl Deadline {
+    /// A deadline this long from now, for promises that are watched for less than a second.
+    pub fn after(length: Duration) -> Self {
+        Self { end: clock::now() + length, length }
+    }
+
     /// Returns once `holds` is true; panics with `what` when the deadline passes first.
     #[track_caller]
     pub fn until(self, what: &str, mut holds: impl FnMut() -> bool) {

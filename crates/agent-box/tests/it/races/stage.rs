@@ -1,7 +1,9 @@
 //! A box with a supervisor, and one start in it that is held at a point.
 
+use std::time::Duration;
+
 use agent_box_session::SessionId;
-use agent_box_testkit::{AgentBox, Finished, Supervisor, TestBox, within};
+use agent_box_testkit::{AgentBox, Deadline, Finished, Supervisor, TestBox};
 
 use crate::oracle::Oracle;
 
@@ -126,10 +128,13 @@ impl Stage {
         let mut running = command.start();
         if self.held.is_some_and(|(point, _)| point == GATE) {
             let registry = self.test_box.read(".config/agent-box/sessions.json");
-            within(1).always("the command waits for the gate", || {
-                let now = self.test_box.read(".config/agent-box/sessions.json");
-                !running.has_ended() && now == registry
-            });
+            Deadline::after(Duration::from_millis(150)).always(
+                "the command waits for the gate",
+                || {
+                    let now = self.test_box.read(".config/agent-box/sessions.json");
+                    !running.has_ended() && now == registry
+                },
+            );
             self.release();
         }
         running.wait()
