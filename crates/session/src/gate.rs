@@ -149,3 +149,6 @@ pub fn mirror_launch(registry: &mut Registry, identities: &mut Identities, recor
     }
     identities.see(&name, entry);
 }
+
+#[cfg(test)]
+mod tests;

@@ -261,8 +261,9 @@ impl Registry {
         let entry = self.entry_mut(name).ok_or_else(|| VerbRefusal::NotListed(name.clone()))?;
         let id = entry.id.expect("BUG: settle_one attaches an id");
         change(entry);
-        // A hand edit may have lowered the number below what was already launched.
-        entry.generation = entry.generation.max(launched(id)) + 1;
+        // A hand edit may have lowered the number below what was already launched or seen.
+        let seen = identities.live.get(&id).map_or(0, |identity| identity.generation);
+        entry.generation = entry.generation.max(launched(id)).max(seen) + 1;
         let entry = entry.clone();
         identities.see(name, &entry);
         Ok(id)
@@ -297,3 +298,6 @@ impl Registry {
         self.entries.iter().filter_map(|(_, entry)| entry.spec.agent.as_ref())
     }
 }
+
+#[cfg(test)]
+mod tests;

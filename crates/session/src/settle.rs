@@ -223,3 +223,6 @@ pub fn is_settled(registry: &Registry, identities: &Identities) -> bool {
         entry.generation > 0 && ids.insert(id) && seen
     })
 }
+
+#[cfg(test)]
+mod tests;

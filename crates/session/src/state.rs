@@ -145,3 +145,6 @@ pub fn derive_state(
         _ => SessionState::Starting,
     }
 }
+
+#[cfg(test)]
+mod tests;
