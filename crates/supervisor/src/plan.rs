@@ -296,8 +296,13 @@ fn unwanted(
     launch: LaunchId,
     view: Option<&LaunchView>,
 ) -> Option<EndReason> {
-    if intent.removed.contains(&session) || !intent.registry.lists(session) {
+    if intent.removed.contains(&session) {
         return Some(EndReason::NotListed);
+    }
+    if !intent.registry.lists(session) {
+        // An entry that lost its id in a hand edit may be this very session's: ids come first.
+        let lost = intent.registry.entries().any(|(_, entry)| entry.id.is_none());
+        return (!lost).then_some(EndReason::NotListed);
     }
     // An entry that cannot be used is a mistake, not an intent: what runs is left alone.
     let (_, entry) = intent.registry.by_id(session)?;

@@ -268,6 +268,15 @@ fn an_entry_without_id_is_settled_before_it_is_started() {
 }
 
 #[test]
+fn while_an_entry_has_no_id_nothing_is_ended_for_not_being_listed() {
+    let nameless = Entry { id: None, ..Entry::new(session(1), SessionSpec::new(Agent::Shell)) };
+    let intent = Intent { unsettled: true, ..intent(vec![(name(1), nameless)]) };
+    let seen = observed(vec![terminal(1, 1)], vec![live(record(1, 1, 1, starting()))]);
+    let plan = plan(&Known::Known(intent), &seen, at(NOW));
+    assert_eq!(plan.actions, [Action::Settle]);
+}
+
+#[test]
 fn an_unreadable_record_stops_only_its_own_session() {
     let mut seen = observed(vec![], vec![]);
     seen.launches.insert(
