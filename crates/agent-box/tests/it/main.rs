@@ -2,10 +2,25 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[cfg(feature = "testpoints")]
+#[path = "../shared/interleaving.rs"]
+mod interleaving;
+mod cases_cli;
+mod cases_ending;
+mod cases_environment;
+mod cases_hand_edits;
+mod cases_identity;
+mod cases_inside;
+mod cases_processes;
+mod cases_store;
+mod cases_tmux;
+mod cases_update;
+#[cfg(feature = "testpoints")]
 #[path = "../shared/oracle.rs"]
 mod oracle;
 #[cfg(feature = "testpoints")]
 mod races;
+mod scene;
+mod story;
 
 /// The promises of [`races`] are only tested when programs can be held at their points.
 #[test]

@@ -7,4 +7,5 @@ mod deleter;
 mod frozen_tmux;
 mod killed;
 mod operator;
+mod random;
 mod stage;
