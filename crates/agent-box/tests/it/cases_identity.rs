@@ -1,11 +1,9 @@
 //! Cases C33, C35 and C38: which conversation a session goes on with, and who holds it.
 
 use agent_box_testkit::{process, within};
-use serde_json::json;
 
 use crate::scene::{
-    add_claude, entry, events, id_of, say, state, supervise, supervised_box, wait_launches,
-    wait_state,
+    add_claude, events, id_of, say, state, supervise, supervised_box, wait_launches, wait_state,
 };
 
 #[test]
@@ -50,16 +48,27 @@ fn c33_five_sessions_in_one_directory_come_back_with_their_own_conversations() {
 #[test]
 fn c33_a_conversation_that_is_not_provably_its_own_is_not_resumed_and_it_says_so() {
     let (scene, _supervisor) = supervised_box();
-    add_claude(&scene, "one", &[]);
+    add_claude(&scene, "one", &["--prompt", "first"]);
     wait_state(&scene, "one", "live");
     let launch = wait_launches(&scene, "one", 1);
-    let transcripts = scene.home().join(".claude/projects");
-    std::fs::rename_all(&transcripts);
+    scene.tmux().type_line("one", "a word");
+    within(10).until("it answers", || scene.tmux().screen("one").contains("PONG"));
+    // Somebody moved its transcript to another directory's, where it proves nothing.
+    let projects = scene.home().join(".claude/projects");
+    let project = std::fs::read_dir(&projects).unwrap().next().unwrap().unwrap().path();
+    let transcript = project.join(format!("{}.jsonl", launch.conversation()));
+    scene.put(".claude/projects/-other/x.jsonl", "");
+    let other = projects.join("-other").join(transcript.file_name().unwrap());
+    std::fs::copy(&transcript, &other).unwrap();
+    std::fs::remove_file(&transcript).unwrap();
     scene.tmux().kill_server();
     let again = wait_launches(&scene, "one", 2);
     assert!(!again.is_resumed());
     assert_ne!(again.pid(), launch.pid());
-    within(5).until("the pane says so", || scene.tmux().screen("one").contains("transcript"));
+    let screen = || scene.tmux().screen("one");
+    within(5).until("the pane says so", || screen().contains("another directory"));
+    let why = say(&scene, &["why", "one"]);
+    assert!(why.contains("another directory"), "{why}");
 }
 
 #[test]
@@ -87,25 +96,30 @@ fn c35_a_killed_supervisor_ends_nothing_and_the_next_one_takes_over() {
 #[test]
 fn c38_the_next_holder_of_a_name_gets_nothing_of_the_last_one() {
     let (scene, _supervisor) = supervised_box();
+    let mut ids = Vec::new();
+    let mut conversations = Vec::new();
     for round in 1..=5 {
         let prompt = format!("task {round}");
         add_claude(&scene, "foo", &["--prompt", &prompt]);
-        let launch = wait_launches(&scene, "foo", round);
-        assert!(!launch.is_resumed(), "{round}");
-        assert_eq!(launch.prompt(), Some(&*prompt));
-        let id = id_of(&scene, "foo");
+        let first = wait_launches(&scene, "foo", 2 * round - 1);
+        assert_eq!(first.prompt(), Some(&*prompt));
+        ids.push(id_of(&scene, "foo"));
         say(&scene, &["rm", "foo"]);
-        assert!(!launch.is_alive());
+        assert!(!first.is_alive());
         add_claude(&scene, "foo", &[]);
-        assert_ne!(id_of(&scene, "foo"), id);
-        assert_ne!(entry(&scene, "foo")["boxSessionId"], json!(launch.conversation()));
+        let second = wait_launches(&scene, "foo", 2 * round);
+        assert_eq!(second.prompt(), None);
+        ids.push(id_of(&scene, "foo"));
         say(&scene, &["rm", "foo"]);
-        // The one between may or may not have been started; it had no prompt.
-        let launches = scene.stubs().launches_of("foo");
-        assert!(launches[round..].iter().all(|it| it.prompt().is_none()), "{round}");
-        if launches.len() > round {
-            scene.stubs().forget();
+        for launch in [first, second] {
+            assert!(!launch.is_resumed());
+            conversations.push(launch.conversation().to_owned());
         }
+    }
+    for mut unique in [ids, conversations] {
+        unique.sort();
+        unique.dedup();
+        assert_eq!(unique.len(), 10);
     }
     assert_eq!(events(&scene, "foo", "removed").len(), 10);
 }

@@ -7,8 +7,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::scene::{
-    PROGRAM, add_claude, ask, edit_registry, id_of, quiet_box, record, say, state, supervise, supervised_box,
-    wait_launches, wait_state,
+    PROGRAM, add_claude, ask, edit_registry, id_of, quiet_box, record, say, state, supervise,
+    supervised_box, wait_launches, wait_state,
 };
 
 #[test]
@@ -65,9 +65,9 @@ fn told(launch: &agent_box_testkit::Launch, prompt: &str) -> bool {
     }
     let words = launch.prompt().unwrap_or_default().split(|c: char| "`'\" \n".contains(c));
     let paths = words.filter(|word| word.starts_with('/'));
-    paths.map(|path| path.trim_end_matches(['.', ',', ':'])).any(|path| {
-        fs::read_to_string(path).is_ok_and(|text| text == prompt)
-    })
+    paths
+        .map(|path| path.trim_end_matches(['.', ',', ':']))
+        .any(|path| fs::read_to_string(path).is_ok_and(|text| text == prompt))
 }
 
 #[test]

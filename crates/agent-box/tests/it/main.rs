@@ -20,6 +20,7 @@ mod oracle;
 #[cfg(feature = "testpoints")]
 mod races;
 mod scene;
+#[cfg(feature = "testpoints")]
 mod story;
 
 /// The promises of [`races`] are only tested when programs can be held at their points.

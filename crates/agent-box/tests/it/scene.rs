@@ -73,9 +73,15 @@ pub(crate) fn wait_state(scene: &TestBox, name: &str, wanted: &str) {
         let now = state(scene, name);
         if now != last {
             last.clone_from(&now);
+            tell(&format!("`{name}` is {now}"));
         }
         now == wanted || now.split('(').next() == Some(wanted)
     });
+}
+
+#[expect(clippy::print_stderr, reason = "the test runner shows this beside a panic")]
+fn tell(text: &str) {
+    eprintln!("{text}");
 }
 
 /// Waits until a session's stub agent has been launched this often, and returns the newest launch.
@@ -141,7 +147,8 @@ pub(crate) fn id_of(scene: &TestBox, name: &str) -> String {
 
 /// The launch record of a session id, as it stands in the file.
 pub(crate) fn record(scene: &TestBox, id: &str) -> Value {
-    let text = scene.read(PathBuf::from(".local/state/agent-box/launches").join(format!("{id}.json")));
+    let text =
+        scene.read(PathBuf::from(".local/state/agent-box/launches").join(format!("{id}.json")));
     serde_json::from_str(&text).unwrap_or_default()
 }
 

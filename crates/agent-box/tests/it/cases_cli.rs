@@ -1,0 +1,219 @@
+//! The command line's own promises: exit codes, JSON, help, history and undo.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use agent_box_testkit::{process, within};
+use serde_json::Value;
+
+use crate::scene::{
+    add_claude, ask, id_of, names, parse, put_registry, quiet_box, registry, say, state,
+    supervised_box, wait_launches, wait_state,
+};
+
+#[test]
+fn every_answer_for_programs_parses() {
+    let (scene, _supervisor) = supervised_box();
+    let added = ask(&scene, &["add", "one", "--agent", "claude", "--cwd", "."]);
+    assert_eq!(added["name"], "one");
+    assert_eq!(added["id"], Value::from(id_of(&scene, "one")));
+    wait_state(&scene, "one", "live");
+    wait_launches(&scene, "one", 1);
+    let listed = ask(&scene, &["ls"]);
+    assert_eq!(listed["sessions"][0]["state"]["word"], "live");
+    assert_eq!(listed["supervised"], true);
+    assert_eq!(ask(&scene, &["show", "one"])["agent"], "claude");
+    assert!(ask(&scene, &["show", "one", "--command"]).as_array().is_some_and(|it| it.len() > 2));
+    assert_eq!(ask(&scene, &["why", "one"])["state"]["word"], "live");
+    let limits = ask(&scene, &["limits", "one", "--memory-max", "2G"]);
+    assert_eq!(limits["memoryMax"], 2_147_483_648_u64);
+    assert!(ask(&scene, &["env", "ls"]).is_array());
+    assert!(ask(&scene, &["history"]).as_array().is_some_and(|it| it.len() >= 2));
+    for line in say(&scene, &["log", "--json"]).lines() {
+        let event: Value = serde_json::from_str(line).expect("one document a line");
+        assert!(event["event"].is_string() && event["at"].is_string(), "{event}");
+    }
+    assert_eq!(ask(&scene, &["restart", "one"])["name"], "one");
+    assert!(ask(&scene, &["restart", "--all"]).is_array());
+    assert_eq!(ask(&scene, &["stop", "one"])["already"], false);
+    assert_eq!(ask(&scene, &["rm", "one"])["name"], "one");
+    assert_eq!(ask(&scene, &["undo"])["restored"], serde_json::json!(["one"]));
+    put_registry(&scene, "{");
+    let damaged = parse(&scene.run(&["ls", "--json"]).expect_code(3));
+    assert!(damaged["damage"].as_str().unwrap().contains("byte"), "{damaged}");
+    assert!(ask(&scene, &["repair", "--yes"])["kept"].is_string());
+}
+
+#[test]
+fn exit_codes_say_done_failed_refused_or_damaged() {
+    let scene = quiet_box();
+    let refused = [
+        &[][..],
+        &["no-such-verb"],
+        &["ls", "--no-such-option"],
+        &["rm"],
+        &["rm", "never-known"],
+        &["rm", "bad/name"],
+        &["stop", "never-known"],
+        &["restart", "never-known"],
+        &["restart"],
+        &["show", "never-known"],
+        &["why", "never-known"],
+        &["limits", "never-known"],
+        &["attach", "never-known"],
+        &["attach"],
+        &["add", "-x"],
+        &["add", "one", "--agent", "no-such-agent"],
+        &["add", "one", "--prompt", "a", "--prompt-file", "b"],
+        &["undo", "0"],
+        &["env", "set", "1BAD", "x"],
+        &["env", "rm", "1BAD"],
+    ];
+    for call in refused {
+        let finished = scene.run(call);
+        assert_eq!(finished.code, Some(2), "{call:?}: {}{}", finished.stdout, finished.stderr);
+        assert!(!finished.stderr.is_empty(), "{call:?} says nothing");
+    }
+    assert!(scene.run(&["ls"]).expect_success().stderr.is_empty());
+    scene.run(&["add", "one", "--agent", "shell", "--prompt-file", "/nonexistent"]).expect_code(1);
+    say(&scene, &["add", "one", "--agent", "shell"]);
+    scene.run(&["add", "one", "--agent", "shell"]).expect_code(2);
+    // Two removers both succeed.
+    say(&scene, &["rm", "one"]);
+    say(&scene, &["rm", "one"]);
+    put_registry(&scene, "{");
+    for call in [&["ls"][..], &["rm", "one"], &["add"], &["show", "one"], &["undo"]] {
+        scene.run(call).expect_code(3);
+    }
+    scene.run(&["repair"]).expect_code(2);
+}
+
+#[test]
+fn help_of_every_verb_shows_how_it_is_used() {
+    let scene = quiet_box();
+    let help = say(&scene, &["--help"]);
+    assert!(help.contains("Examples:") && help.contains("Exit codes:"), "{help}");
+    for verb in ["add", "rm", "repair"] {
+        assert!(help.contains(verb), "{help}");
+        let of_verb = say(&scene, &[verb, "--help"]);
+        let shows = ["Examples:", "Exit codes:", "--yes"];
+        assert!(shows.iter().any(|it| of_verb.contains(it)), "{of_verb}");
+    }
+    let under_session = say(&scene, &["session", "add", "--help"]);
+    assert!(under_session.contains("Examples:"), "{under_session}");
+}
+
+#[test]
+fn the_older_name_of_the_program_speaks_the_same_grammar() {
+    let scene = quiet_box();
+    let link = scene.home().join("agent-box-session");
+    std::os::unix::fs::symlink(crate::scene::PROGRAM, &link).unwrap();
+    let call = |words: &[&str]| {
+        let mut command = std::process::Command::new(&link);
+        command.args(words).env_clear().envs(scene.environment()).current_dir(scene.project());
+        command.output().expect("run it")
+    };
+    assert!(call(&["add", "helper", "--agent", "codex"]).status.success());
+    assert!(String::from_utf8_lossy(&call(&["ls"]).stdout).contains("helper"));
+    assert_eq!(call(&["nonsense"]).status.code(), Some(2));
+    assert_eq!(call(&[]).status.code(), Some(2));
+    assert!(call(&["rm", "helper"]).status.success());
+}
+
+#[test]
+fn undo_brings_a_removed_session_back_with_its_conversation() {
+    let (scene, _supervisor) = supervised_box();
+    add_claude(&scene, "one", &["--prompt", "first task"]);
+    wait_state(&scene, "one", "live");
+    let launch = wait_launches(&scene, "one", 1);
+    let id = id_of(&scene, "one");
+    say(&scene, &["rm", "one"]);
+    let history = say(&scene, &["history"]);
+    assert!(history.contains("add one") && history.contains("rm one"), "{history}");
+
+    say(&scene, &["undo"]);
+    let again = wait_launches(&scene, "one", 2);
+    assert!(again.is_resumed());
+    assert_eq!(again.conversation(), launch.conversation());
+    assert_ne!(again.prompt(), Some("first task"));
+    assert_eq!(id_of(&scene, "one"), id);
+    wait_state(&scene, "one", "live");
+    // And once more: what `undo` did is undone.
+    say(&scene, &["undo"]);
+    assert!(names(&scene).is_empty());
+    assert!(!again.is_alive());
+    assert!(scene.stubs().doubles().is_empty());
+}
+
+#[test]
+fn undo_takes_back_several_changes_and_refuses_more_than_there_were() {
+    let scene = quiet_box();
+    for name in ["one", "two", "three"] {
+        say(&scene, &["add", name, "--agent", "shell"]);
+    }
+    say(&scene, &["undo", "2"]);
+    assert_eq!(names(&scene), ["one"]);
+    scene.run(&["undo", "99"]).expect_code(2);
+    assert_eq!(names(&scene), ["one"]);
+}
+
+#[test]
+fn the_last_32_changes_can_be_taken_back_and_no_more() {
+    let scene = quiet_box();
+    say(&scene, &["add", "one", "--agent", "shell"]);
+    for n in 1..=40 {
+        say(&scene, &["limits", "one", "--cpu-weight", &n.to_string()]);
+    }
+    let weight = |scene: &_| registry(scene)["sessions"]["one"]["limits"]["cpuWeight"].clone();
+    scene.run(&["undo", "33"]).expect_code(2);
+    assert_eq!(weight(&scene), 40);
+    say(&scene, &["undo", "32"]);
+    assert_eq!(weight(&scene), 8);
+}
+
+#[test]
+fn a_secret_from_stdin_is_on_no_command_line_and_the_file_keeps_what_people_wrote() {
+    let scene = quiet_box();
+    scene.put(".config/agent-box/env", "# mine\nOLD=1\n\nnot a variable\nLAST=2");
+    scene.command(&["env", "set", "TOKEN", "-"]).stdin("s3cret\n").run().expect_success();
+    say(&scene, &["env", "rm", "OLD"]);
+    let file = scene.read(".config/agent-box/env");
+    assert_eq!(file, "# mine\n\nnot a variable\nLAST=2\nTOKEN=s3cret\n");
+    let mode = std::fs::metadata(scene.config().join("env")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(say(&scene, &["env", "ls"]), "LAST\nTOKEN\n");
+}
+
+#[test]
+fn every_state_can_be_explained() {
+    let (scene, _supervisor) = supervised_box();
+    scene.stubs().plan(r#"{"fails": {"print": "out of ideas", "exit": 9}}"#);
+    add_claude(&scene, "fails", &[]);
+    wait_state(&scene, "fails", "post-mortem");
+    let why = say(&scene, &["why", "fails"]);
+    assert!(why.contains('9') && why.contains("out of ideas"), "{why}");
+    say(&scene, &["stop", "fails"]);
+    let why = say(&scene, &["why", "fails"]);
+    assert!(why.contains("stopped") && why.contains("restart"), "{why}");
+    say(&scene, &["rm", "fails"]);
+    let why = say(&scene, &["why", "fails"]);
+    assert!(why.contains("removed"), "{why}");
+    assert_eq!(state(&scene, "fails"), "");
+}
+
+#[test]
+fn up_ends_at_ctrl_c_and_leaves_its_sessions_to_the_next_one() {
+    let mut scene = quiet_box();
+    let mut up = scene.supervise(&["up"]);
+    up.wait_ready();
+    add_claude(&scene, "one", &[]);
+    wait_state(&scene, "one", "live");
+    let agent = wait_launches(&scene, "one", 1);
+    process::send(up.pid(), rustix::process::Signal::INT);
+    assert_eq!(up.wait().code, Some(0));
+    assert!(agent.is_alive());
+    let mut up = scene.supervise(&["up"]);
+    up.wait_ready();
+    within(1).always("it is taken over", || agent.is_alive());
+    assert_eq!(scene.stubs().launches().len(), 1);
+    assert_eq!(state(&scene, "one"), "live");
+}
