@@ -1,5 +1,7 @@
 //! tmux on one private socket, run as the real program with plain argument words.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -36,7 +38,9 @@ impl PrivateTmux {
     /// Starts a server with one detached session that runs `words`.
     pub fn start(&self, session: &str, words: &[&str]) -> Output {
         if let Some(directory) = self.socket.parent() {
-            std::fs::create_dir_all(directory).expect("make the directory of the tmux socket");
+            // As tmux makes it: a socket that others can reach is not used.
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+            made.expect("make the directory of the tmux socket");
         }
         let create = ["new-session", "-d", "-s", session, "-x", "120", "-y", "40", "--"];
         let keep = [";", "set-option", "-w", "remain-on-exit", "on"];

@@ -41,10 +41,12 @@ impl Surroundings {
         self.variable("AGENT_BOX_SESSION_NAME")
     }
 
-    /// The directory with every byte that is not alphanumeric replaced, as claude names projects.
+    /// The directory with every UTF-16 unit replaced that is not alphanumeric, as claude names
+    /// projects.
     pub(super) fn mangled_directory(&self) -> String {
         let text = self.directory.as_os_str().as_bytes();
         let text = String::from_utf8_lossy(text);
-        text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+        let plain = |unit| u8::try_from(unit).ok().filter(u8::is_ascii_alphanumeric);
+        text.encode_utf16().map(|unit| plain(unit).map_or('-', char::from)).collect()
     }
 }
