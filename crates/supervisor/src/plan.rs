@@ -56,7 +56,7 @@ pub struct LaunchView {
     pub record: Known<LaunchRecord>,
     /// Whether nobody holds the lifetime lock. Only looked up where no terminal is seen.
     pub lock_free: bool,
-    /// Whether the launcher on record lives.
+    /// Whether the launcher on record lives; where a terminal is seen, the process in it.
     pub launcher_alive: bool,
     /// Whether processes carry this launch's id (the launcher apart).
     pub leftovers: bool,
@@ -251,16 +251,22 @@ fn plan_ends(intent: &Intent, observed: &Observed, now: Timestamp, plan: &mut Pl
         let view = observed.launches.get(&session);
         if let Some(reason) = unwanted(intent, session, launch, view) {
             end(session, launch, reason);
-        } else if let Some(Known::Known(record)) = view.map(|view| &view.record)
+        } else if let Some(view) = view
+            && let Known::Known(record) = &view.record
             && record.launch == launch
-            && let LaunchState::Ended { at, ending, .. } = &record.state
-            && *ending != Ending::PostMortem
         {
-            // Its launcher is about to exit; tmux sometimes misses that (platform facts).
-            if now >= at.plus(LINGER) {
-                end(session, launch, EndReason::Lingers);
-            } else {
-                plan.wake_at(now.plus(CLOSING));
+            match &record.state {
+                // Its launcher is about to exit; tmux sometimes misses that (platform facts).
+                LaunchState::Ended { at, ending, .. } if *ending != Ending::PostMortem => {
+                    if now >= at.plus(LINGER) {
+                        end(session, launch, EndReason::Lingers);
+                    } else {
+                        plan.wake_at(now.plus(CLOSING));
+                    }
+                }
+                // Killed, and tmux missed it: without this the session would wait for ever.
+                _ if !view.launcher_alive => end(session, launch, EndReason::NoLauncher),
+                _ => {}
             }
         }
     }

@@ -68,10 +68,8 @@ fn an_id_with_a_tombstone_is_ended_although_it_is_listed() {
 fn an_unusable_entry_leaves_what_runs_alone() {
     let unusable =
         Unusable { key: "s1".to_owned(), id: Some(session(1)), reason: "no object".to_owned() };
-    let intent = Intent {
-        registry: Registry::from_parts(Vec::new(), vec![unusable]),
-        ..intent(Vec::new())
-    };
+    let intent =
+        Intent { registry: Registry::from_parts(Vec::new(), vec![unusable]), ..intent(Vec::new()) };
     let seen = observed(vec![terminal(1, 1)], vec![live(record(1, 1, 1, starting()))]);
     assert_eq!(plan(&Known::Known(intent), &seen, at(NOW)).actions, []);
 }
@@ -125,18 +123,28 @@ fn a_clean_end_is_parked_and_a_failed_one_is_shown() {
     let show = Action::ShowPostMortem { session: session(1), launch: launch(1) };
     check(entry(1, 1), &observed(vec![], vec![gone(failed.clone())]), &[show]);
     // Shown already: it stays for whoever comes to look.
-    check(entry(1, 1), &observed(vec![terminal(1, 1)], vec![gone(failed)]), &[]);
+    check(entry(1, 1), &observed(vec![terminal(1, 1)], vec![live(failed)]), &[]);
 }
 
 #[test]
 fn a_terminal_may_outlive_its_launch_for_one_second() {
     for (passed, lingers) in [(999, false), (1000, true), (1001, true)] {
         let state = ended(Ending::Respawn, NOW - 9000, NOW - passed);
-        let seen = observed(vec![terminal(1, 1)], vec![gone(record(1, 1, 1, state))]);
+        let seen = observed(vec![terminal(1, 1)], vec![live(record(1, 1, 1, state))]);
         let plan = planned(entry(1, 1), &seen);
         let expect: &[Action] = if lingers { &[end(1, EndReason::Lingers)] } else { &[] };
         assert_eq!(plan.actions, expect, "{passed}");
         assert_eq!(plan.wake.is_some(), !lingers, "{passed}");
+    }
+}
+
+#[test]
+fn a_terminal_whose_launcher_was_killed_unnoticed_is_ended() {
+    let failed = ended(Ending::PostMortem, NOW - 9000, NOW - 5000);
+    for state in [LaunchState::Prepared, starting(), failed] {
+        let dead = LaunchView { lock_free: false, ..gone(record(1, 1, 1, state)) };
+        let seen = observed(vec![terminal(1, 1)], vec![dead]);
+        check(entry(1, 1), &seen, &[end(1, EndReason::NoLauncher)]);
     }
 }
 

@@ -33,8 +33,11 @@ fn a_state() -> impl Strategy<Value = LaunchState> {
     prop_oneof![
         Just(LaunchState::Prepared),
         Just(starting()),
-        (ending, time(), time())
-            .prop_map(|(ending, begun, over)| ended(ending, begun.min(over), begun.max(over))),
+        (ending, time(), time()).prop_map(|(ending, begun, over)| ended(
+            ending,
+            begun.min(over),
+            begun.max(over)
+        )),
     ]
 }
 
@@ -276,28 +279,23 @@ fn apply(intent: &mut Intent, seen: &mut Observed, minted: &mut u128, action: Ac
                 launch: Some(launch),
                 ..untagged(0)
             });
+            let view = seen.launches.get_mut(&session).unwrap();
+            view.lock_free = false;
+            view.launcher_alive = true;
         }
         Action::Adopt { session, .. } => {
             let (listed_as, entry) = intent.registry.by_id(session).unwrap();
             let holder = terminals.iter_mut().find(|it| it.name == listed_as.as_str()).unwrap();
             holder.session = Some(session);
             holder.launch = Some(new);
-            let record = LaunchRecord {
-                session,
-                launch: new,
-                ..record(0, 0, entry.generation, starting())
-            };
+            let record =
+                LaunchRecord { session, launch: new, ..record(0, 0, entry.generation, starting()) };
             seen.launches.insert(session, live(record));
         }
     }
 }
 
-fn apply_without_tmux(
-    intent: &mut Intent,
-    seen: &mut Observed,
-    minted: &mut u128,
-    action: Action,
-) {
+fn apply_without_tmux(intent: &mut Intent, seen: &mut Observed, minted: &mut u128, action: Action) {
     match action {
         Action::Settle => {
             for id in std::mem::take(&mut intent.removed) {
