@@ -749,6 +749,7 @@ fn delete(config: &Config, state: &mut State, index: usize) {
                     }
                     state.identities = identities;
                     state.ghost.wish = None;
+                    state.ghost.absent = true;
                     if !config.lacks(Broken::NoLock) {
                         state.lock = Some(locked);
                     }
@@ -761,7 +762,6 @@ fn delete(config: &Config, state: &mut State, index: usize) {
                 state.identities.bury(identity, START, "cli");
             }
             state.mourn(id);
-            state.ghost.absent = true;
             Deleter::Buried(id)
         }
         Deleter::Buried(id) => {

@@ -1,3 +1,7 @@
 //! Repo-level promises.
 
+mod layering;
 mod protocol;
+mod sources;
+mod tidy;
+mod words;

@@ -1,1 +1,3 @@
-//! Checks.
+//! Searches and soak tests that take minutes; `--profile slow` runs them.
+
+mod protocol;
