@@ -1,19 +1,25 @@
 //! The program from its command line, on real tmux, processes and files.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[cfg(feature = "testpoints")]
-#[path = "../shared/interleaving.rs"]
-mod interleaving;
+mod acceptance_boot;
+mod acceptance_prompts;
+mod acceptance_restart;
+mod acceptance_rotation;
+mod acceptance_sessions;
 mod cases_cli;
 mod cases_ending;
 mod cases_environment;
 mod cases_hand_edits;
 mod cases_identity;
+mod cases_index;
 mod cases_inside;
 mod cases_processes;
 mod cases_store;
 mod cases_tmux;
 mod cases_update;
+#[cfg(feature = "testpoints")]
+#[path = "../shared/interleaving.rs"]
+mod interleaving;
 #[cfg(feature = "testpoints")]
 #[path = "../shared/oracle.rs"]
 mod oracle;
