@@ -210,7 +210,8 @@ fn members(target: &Target) -> Members {
     for pid in all.clone() {
         all.extend(scan.descendants(pid));
     }
-    // INVARIANT: whoever calls this is not ended by it (`remove_from_inside_is_left_to_the_supervisor`).
+    // INVARIANT: whoever calls this is not ended by it
+    // (`a_session_can_remove_stop_and_restart_itself`).
     for pid in own_line() {
         all.remove(&pid);
     }

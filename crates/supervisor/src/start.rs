@@ -314,7 +314,8 @@ impl Starter {
                 .by_id(planned.session)
                 .is_some_and(|(_, entry)| !entry.stopped && entry.generation == planned.generation);
             // INVARIANT: the proof that the old launch is gone was made on this record and state;
-            // a third launch between would be a second agent (`record_is_written_by_comparing`).
+            // a third launch between would be a second agent
+            // (`a_record_written_without_comparing_is_found_wanting`).
             let on_record = match tx.launch(planned.session) {
                 Ok(on_record) => on_record.map(|record| (record.launch, record.state)),
                 Err(_) => return Ok(false),
