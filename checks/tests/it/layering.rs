@@ -160,9 +160,7 @@ fn licences_are_on_the_list() {
         };
         // The old spelling of OR is `/`. Every AND part needs one allowed alternative.
         let expression = expression.replace('/', " OR ");
-        let ok = expression
-            .split(" AND ")
-            .all(|part| part.split(" OR ").any(allowed));
+        let ok = expression.split(" AND ").all(|part| part.split(" OR ").any(allowed));
         if !ok {
             findings.push(format!("{}: {expression}", package.name));
         }

@@ -72,7 +72,8 @@ fn source(path: &Path) -> Source {
     let relative = path.strip_prefix(root()).unwrap();
     Source {
         path: relative.to_str().unwrap().to_owned(),
-        text: fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+        text: fs::read_to_string(path)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display())),
     }
 }
 

@@ -26,7 +26,8 @@ fn items_are_called_by_our_words() {
     for source in sources(".rs").iter().filter(|source| !source.is_test()) {
         for (number, line) in source.lines() {
             let line = line.trim();
-            let line = line.strip_prefix("pub(crate) ").or(line.strip_prefix("pub ")).unwrap_or(line);
+            let line =
+                line.strip_prefix("pub(crate) ").or(line.strip_prefix("pub ")).unwrap_or(line);
             let mut words = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
             let kind = words.next().unwrap_or_default();
             let item = ["fn", "struct", "enum", "mod", "trait", "type", "const"].contains(&kind);
