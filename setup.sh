@@ -82,8 +82,10 @@ case "${1:-}" in
     cargo build --locked --release -p agent-box
     mkdir -p "$HOME/.local/bin"
     # A new file, not new bytes in the old one: launchers of the old version still run from it.
-    install -m 0755 target/release/agent-box "$HOME/.local/bin/.agent-box.new"
-    mv -f "$HOME/.local/bin/.agent-box.new" "$HOME/.local/bin/agent-box"
+    for program in agent-box-pane agent-box; do
+      install -m 0755 "target/release/$program" "$HOME/.local/bin/.$program.new"
+      mv -f "$HOME/.local/bin/.$program.new" "$HOME/.local/bin/$program"
+    done
     ln -sf agent-box "$HOME/.local/bin/agent-box-session"
     say "agent-box is in $HOME/.local/bin"
     case ":$PATH:" in *":$HOME/.local/bin:"*) ;; *) echo "   (put it on your PATH: export PATH=\"\$HOME/.local/bin:\$PATH\")" ;; esac

@@ -98,10 +98,11 @@ impl Surrounded {
             store: self.store.clone(),
             tmux: self.tmux.clone(),
             harness: self.harness()?,
-            program: program()?,
+            program: launcher_program()?,
             launcher_environment: variable(env::TESTPOINTS)
                 .map(|directory| (OsString::from(env::TESTPOINTS), directory))
                 .into_iter()
+                .chain([(agent_box_pane::MEMORY.0.into(), agent_box_pane::MEMORY.1.into())])
                 .collect(),
             grace_ms: grace_ms(),
         })
@@ -137,6 +138,14 @@ fn program() -> Result<PathBuf> {
         Some(path) => PathBuf::from(path),
         None => program,
     })
+}
+
+/// What tmux runs in a pane: the launcher alone, a third of this program's size, where it is
+/// installed beside it.
+fn launcher_program() -> Result<PathBuf> {
+    let program = program()?;
+    let launcher = program.with_file_name("agent-box-pane");
+    Ok(if launcher.is_file() { launcher } else { program })
 }
 
 /// How long an agent may take to end politely.

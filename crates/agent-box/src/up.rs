@@ -1,6 +1,7 @@
 //! `up` and `supervise`: the supervisor in the foreground.
 
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode};
 
 use agent_box_session::env;
 use agent_box_supervisor::run::run;
@@ -12,6 +13,7 @@ use crate::surroundings::{Surrounded, variable};
 
 /// For a person at a terminal.
 pub(crate) fn up() -> Result<ExitCode> {
+    be_thrifty();
     let surrounded = Surrounded::open()?;
     print::line("agent-box keeps your sessions running; Ctrl-C stops the keeper, not the sessions");
     print::line("  agent-box add NAME --agent shell     ask for a session (claude, codex, shell)");
@@ -24,7 +26,27 @@ pub(crate) fn up() -> Result<ExitCode> {
 
 /// For a service manager.
 pub(crate) fn supervise() -> Result<ExitCode> {
+    be_thrifty();
     keep(&Surrounded::open()?)
+}
+
+/// The C library's memory pools: one per thread would keep tens of megabytes after a busy moment.
+/// There is no safe function for it, and it is read before `main`.
+const MEMORY: (&str, &str) = (
+    "GLIBC_TUNABLES",
+    "glibc.malloc.arena_max=1:glibc.malloc.trim_threshold=131072:glibc.malloc.mmap_threshold=131072",
+);
+
+/// Starts this program again with thrifty memory pools; the process stays the same.
+fn be_thrifty() {
+    if variable(MEMORY.0).is_some() {
+        return;
+    }
+    if let Ok(program) = std::env::current_exe() {
+        let mut again = Command::new(program);
+        // It only returns if it failed; thrift is not worth failing for.
+        let _ = again.args(std::env::args_os().skip(1)).env(MEMORY.0, MEMORY.1).exec();
+    }
 }
 
 fn keep(surrounded: &Surrounded) -> Result<ExitCode> {

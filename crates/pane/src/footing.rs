@@ -14,7 +14,9 @@ use crate::process;
 /// Left alone it raises this limit with each big block, and a launcher that waits for days holds
 /// megabytes that it does not use (`a_waiting_launcher_does_not_keep_a_big_prompt_in_memory`).
 /// There is no safe function for it, and it is read before `main`.
-const MEMORY: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.mmap_threshold=131072");
+///
+/// Whoever gives the launcher this variable saves it a start; its agent never sees it.
+pub const MEMORY: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.mmap_threshold=131072");
 
 /// Makes sure that background stops are ignored and memory is given back, by starting this
 /// program again as `verb args` if need be; the process stays the same.

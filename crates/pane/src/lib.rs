@@ -44,6 +44,8 @@ mod terminal;
 mod trampoline;
 mod watch;
 
+pub use footing::MEMORY;
+
 use std::error::Error;
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -47,6 +47,7 @@ mod repair;
 mod rotation;
 mod seed;
 mod store;
+mod sweep;
 mod transaction;
 mod undo;
 

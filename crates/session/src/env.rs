@@ -61,6 +61,7 @@ variables! {
     TERMINFO_DIRS = "TERMINFO_DIRS": "Where terminal descriptions are found.";
     LOCALE_ARCHIVE = "LOCALE_ARCHIVE": "Where glibc of Nix finds locales.";
     IS_SANDBOX = "IS_SANDBOX": "Set by the owner of a container: agents may run unattended as root.";
+    GLIBC_TUNABLES = "GLIBC_TUNABLES": "How the C library pools memory; set for the programs themselves, never for agents.";
     NOTIFY_SOCKET = "NOTIFY_SOCKET": "Where systemd waits for readiness.";
 }
 
