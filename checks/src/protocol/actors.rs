@@ -174,11 +174,11 @@ fn supervisor_steps(config: &Config, state: &State, free: bool, steps: &mut Vec<
             );
         }
         Supervisor::Settling | Supervisor::Parking(..) if free => steps.push(Step::Work),
-        Supervisor::Settling | Supervisor::Parking(..) => {}
         Supervisor::Writing(..) if free || config.lacks(Broken::NoComparing) => {
             steps.push(Step::Work);
         }
-        Supervisor::Writing(..) => {}
+        // These wait for the registry lock.
+        Supervisor::Settling | Supervisor::Parking(..) | Supervisor::Writing(..) => {}
         Supervisor::Ending(_) | Supervisor::Requesting(..) => steps.push(Step::Work),
     }
     if config.supervisor_crashes {

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agent_box_session::{
-    Agent, Entry, Exit, Identities, LaunchId, LaunchRecord, Registry, SessionId, SessionName,
-    SessionSpec, Timestamp,
+    Agent, Entry, Exit, Identities, LaunchId, LaunchRecord, LaunchState, Registry, SessionId,
+    SessionName, SessionSpec, Timestamp,
 };
 use uuid::Uuid;
 
@@ -146,7 +146,7 @@ pub enum Supervisor {
     /// Ends a launch.
     Ending(Ending),
     /// Prepared a launch; the record is to be written over this base.
-    Writing(Box<LaunchRecord>, Option<LaunchRecord>),
+    Writing(Box<LaunchRecord>, Box<Option<(LaunchId, LaunchState)>>),
     /// About to ask tmux.
     Requesting(usize, Request),
 }
@@ -342,6 +342,7 @@ impl State {
     }
 
     /// Brings states together that nothing can tell apart.
+    #[must_use]
     pub fn canonical(mut self) -> Self {
         self.deleters.sort();
         for number in 0..self.launches.len() {

@@ -110,10 +110,9 @@ pub(super) fn take_on(config: &Config, state: &State, action: Option<&Action>) -
                 return Supervisor::Idle;
             };
             let old = records.get(session).cloned();
-            debug_assert_eq!(base.as_ref().map(|it| it.0), old.as_ref().map(|it| it.launch));
             let Some((_, entry)) = state.registry.by_id(*session) else { return Supervisor::Idle };
             let record = prepare(config, state, *session, *generation, entry, old.as_ref());
-            Supervisor::Writing(Box::new(record), old)
+            Supervisor::Writing(Box::new(record), Box::new(base.clone()))
         }
         // There are no untagged terminals here.
         Some(Action::Adopt { .. } | Action::Report { .. }) | None => Supervisor::Idle,
@@ -174,14 +173,8 @@ pub(super) fn work(config: &Config, state: &mut State) {
             }
         }
         Supervisor::Writing(record, base) => {
-            let same = |old: &LaunchRecord, now: &LaunchRecord| {
-                old.launch == now.launch && old.state == now.state
-            };
-            let current = match (&base, state.records.get(&record.session)) {
-                (None, None) => true,
-                (Some(old), Some(now)) => same(old, now),
-                _ => false,
-            };
+            let on_record = state.records.get(&record.session);
+            let current = *base == on_record.map(|it| (it.launch, it.state.clone()));
             let wanted = state
                 .registry
                 .by_id(record.session)
