@@ -35,6 +35,8 @@ const START_DEADLINE: Duration = Duration::from_secs(30);
 const STARTS: usize = 16;
 /// Damage must last this long before it is reported: some editors write in place.
 const DAMAGE: Duration = Duration::from_millis(200);
+/// The pause before a tmux that gave no answer is asked again.
+const SILENCE: Duration = Duration::from_secs(2);
 /// How long tasks may finish after the supervisor was asked to end.
 const DRAIN: Duration = Duration::from_secs(3);
 /// The pause before an end that failed is tried again.
@@ -98,6 +100,7 @@ pub async fn run(starter: Starter) -> Result<(), RunError> {
         watched: BTreeSet::new(),
         starts: Arc::new(Semaphore::new(STARTS)),
         damaged: Damaged::No,
+        silent: false,
         _hangup: hangup,
     };
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Status("looking for the first time")]);
@@ -173,6 +176,8 @@ struct Supervisor {
     watched: BTreeSet<(i32, u64)>,
     starts: Arc<Semaphore>,
     damaged: Damaged,
+    /// Whether tmux gave no answer at the last look.
+    silent: bool,
     /// Held so that a hang-up of the terminal does not end the supervisor by default.
     _hangup: Signal,
 }
@@ -201,7 +206,7 @@ impl Supervisor {
         tracing::debug!(round_trips = self.starter.tmux.round_trips() - trips, "pass");
         self.watch_processes(&look);
         let now = self.starter.now();
-        let mut wait = self.report_damage(&look);
+        let mut wait = self.report_damage(&look).min(self.report_silence(&look));
         let plan = plan(&look.intent, &look.observed, now);
         if let Some(wake) = plan.wake {
             wait = wait.min(wake.since(now).max(Duration::from_millis(1)));
@@ -308,6 +313,23 @@ impl Supervisor {
             }
             Damaged::Reported => TICK,
         }
+    }
+
+    /// Says once that tmux gives no answer. Nothing tells when it does again, so it is asked.
+    fn report_silence(&mut self, look: &Look) -> Duration {
+        let silent = match &look.observed.terminals {
+            Known::Unknown(reason) => Some(reason),
+            Known::Known(_) => None,
+        };
+        match silent {
+            Some(reason) if !self.silent => {
+                tracing::warn!(%reason, "tmux gives no answer; every session is left as it is");
+            }
+            None if self.silent => tracing::info!("tmux answers again"),
+            _ => {}
+        }
+        self.silent = silent.is_some();
+        if self.silent { SILENCE } else { TICK }
     }
 
     /// Watches launchers and the tmux server until they end: their end is news.
