@@ -3,7 +3,8 @@
 use agent_box_testkit::within;
 
 use crate::scene::{
-    edit_registry, entry, names, quiet_box, say, state, supervised_box, wait_launches, wait_state,
+    edit_registry, entry, id_of, names, quiet_box, say, state, supervised_box, wait_launches,
+    wait_state,
 };
 
 #[test]
@@ -12,9 +13,10 @@ fn a_session_is_added_at_run_time_and_its_name_is_taken_then() {
     say(&scene, &["add", "helper", "--agent", "codex"]);
     wait_state(&scene, "helper", "live");
     assert_eq!(entry(&scene, "helper")["agent"], "codex");
-    let before = entry(&scene, "helper");
+    let id = id_of(&scene, "helper");
     scene.run(&["add", "helper", "--agent", "shell"]).expect_code(2);
-    assert_eq!(entry(&scene, "helper"), before);
+    assert_eq!(entry(&scene, "helper")["agent"], "codex");
+    assert_eq!(id_of(&scene, "helper"), id);
     let listed = say(&scene, &["ls"]);
     let row = listed.lines().find(|line| line.starts_with("helper")).unwrap();
     assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["helper", "codex", "live"]);

@@ -59,7 +59,7 @@ fn c13_a_finished_agent_is_not_started_again_and_the_list_follows_the_file() {
     wait_state(&scene, "done", "stopped");
     wait_state(&scene, "works", "live");
     let works = wait_launches(&scene, "works", 1).pid();
-    assert_eq!(entry(&scene, "done")["stopped"], true);
+    within(10).until("it is written down", || entry(&scene, "done")["stopped"] == true);
     edit_registry(&scene, |document| {
         let sessions = document["sessions"].as_object_mut().unwrap();
         sessions.remove("done");
@@ -110,15 +110,17 @@ fn c14_ten_starts_disturb_nobody_and_every_death_is_in_the_journal_with_its_caus
 fn c17_a_silent_or_missing_tmux_restarts_nothing_and_recovers_by_itself() {
     let mut scene = quiet_box();
     let wrapper = wrap_tmux(&mut scene, "");
-    let _supervisor = supervise(&mut scene);
+    let supervisor = supervise(&mut scene);
     for name in ["one", "two"] {
         add_claude(&scene, name, &[]);
         wait_state(&scene, name, "live");
     }
     let agents = ["one", "two"].map(|name| wait_launches(&scene, name, 1));
     let undisturbed = |scene: &TestBox| {
+        let launched_once = |name| scene.stubs().launches_of(name).len() == 1;
         agents.iter().all(agent_box_testkit::Launch::is_alive)
-            && scene.stubs().launches().len() == agents.len()
+            && launched_once("one")
+            && launched_once("two")
     };
     let touch = |scene: &TestBox, n: u64| {
         edit_registry(scene, |document| document["touched"] = n.into());
@@ -131,9 +133,11 @@ fn c17_a_silent_or_missing_tmux_restarts_nothing_and_recovers_by_itself() {
     assert!(shown == "live" || shown.starts_with("unknown"), "{shown}");
     let listed = ask(&scene, &["ls"]);
     assert!(listed["tmux"].as_str().is_some_and(|text| text.contains("tmux")), "{listed}");
+    add_claude(&scene, "three", &[]);
     within(3).always("no agent is disturbed", || undisturbed(&scene));
+    assert!(supervisor.output().contains("tmux gives no answer"), "{}", supervisor.output());
     process::send(server, Signal::CONT);
-    within(5).until("tmux answers", || ask(&scene, &["ls"])["tmux"].is_null());
+    within(5).until("what waited for tmux runs", || state(&scene, "three") == "live");
 
     let aside = wrapper.with_extension("aside");
     fs::hard_link(&wrapper, &aside).unwrap();
@@ -145,8 +149,8 @@ fn c17_a_silent_or_missing_tmux_restarts_nothing_and_recovers_by_itself() {
     fs::hard_link(&aside, &wrapper).unwrap();
 
     touch(&scene, 3);
-    add_claude(&scene, "three", &[]);
-    wait_state(&scene, "three", "live");
+    add_claude(&scene, "four", &[]);
+    wait_state(&scene, "four", "live");
     assert_eq!(state(&scene, "one"), "live");
     assert!(agents.iter().all(agent_box_testkit::Launch::is_alive));
 }

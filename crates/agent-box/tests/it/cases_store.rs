@@ -9,8 +9,8 @@ use agent_box_testkit::{Running, TestBox, process, within};
 use serde_json::Value;
 
 use crate::scene::{
-    add_claude, ask, entry, names, parse, put_registry, quiet_box, registry,
-    registry_bytes, say, state, supervise, supervised_box, wait_launches, wait_state,
+    add_claude, ask, entry, names, parse, put_registry, quiet_box, registry, registry_bytes, say,
+    state, supervise, supervised_box, wait_launches, wait_state,
 };
 
 /// The commands that change something; none may succeed on a damaged list.
