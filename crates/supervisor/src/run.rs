@@ -35,7 +35,7 @@ const START_DEADLINE: Duration = Duration::from_secs(30);
 const STARTS: usize = 16;
 /// Damage must last this long before it is reported: some editors write in place.
 const DAMAGE: Duration = Duration::from_millis(200);
-/// The pause before a tmux that gave no answer is asked again.
+/// The pause before a tmux that gave no answer, or a directory that is gone, is tried again.
 const SILENCE: Duration = Duration::from_secs(2);
 /// How long tasks may finish after the supervisor was asked to end.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -185,7 +185,11 @@ struct Supervisor {
 impl Supervisor {
     /// One round; returns how long to wait at most before the next one.
     async fn pass(&mut self) -> Duration {
+        let found = self.watch.is_incomplete() && self.watch.renew().is_ok();
         let Some(mut observer) = self.observer.take() else { return TICK };
+        if found {
+            observer.forget(Stale::Everything);
+        }
         let busy = self.busy.clone();
         let attempts = self.attempts.clone();
         let trips = self.starter.tmux.round_trips();
@@ -210,6 +214,9 @@ impl Supervisor {
         let plan = plan(&look.intent, &look.observed, now);
         if let Some(wake) = plan.wake {
             wait = wait.min(wake.since(now).max(Duration::from_millis(1)));
+        }
+        if self.watch.is_incomplete() {
+            wait = wait.min(SILENCE);
         }
         self.execute(plan, &look, now);
         if let Some(document) = look.unseen {

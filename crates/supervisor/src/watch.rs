@@ -2,7 +2,7 @@
 //!
 //! Directories, not files: writers replace files by rename. A registry that is a symlink is
 //! watched where it points. Watches are renewed at every tick and whenever a watched directory
-//! itself moves, so a replaced directory is noticed at the next tick at the latest.
+//! itself moves; one that is not there then is looked for until it is.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -33,6 +33,8 @@ pub(crate) struct Watch {
     launches: PathBuf,
     registry_names: BTreeSet<(WatchDescriptor, OsString)>,
     launches_at: Option<WatchDescriptor>,
+    /// Whether a directory was not there when it was last looked for.
+    incomplete: bool,
 }
 
 impl Watch {
@@ -46,6 +48,7 @@ impl Watch {
             launches: paths.launches(),
             registry_names: BTreeSet::new(),
             launches_at: None,
+            incomplete: false,
         };
         watch.renew()?;
         Ok(watch)
@@ -53,6 +56,7 @@ impl Watch {
 
     /// Watches what the paths name now. Watching the same directory again changes nothing.
     pub(crate) fn renew(&mut self) -> io::Result<()> {
+        self.incomplete = true;
         let mask = WatchMask::CLOSE_WRITE
             | WatchMask::MODIFY
             | WatchMask::MOVED_TO
@@ -74,7 +78,13 @@ impl Watch {
         }
         self.registry_names = names;
         self.launches_at = Some(self.inotify.get_ref().watches().add(&self.launches, mask)?);
+        self.incomplete = false;
         Ok(())
+    }
+
+    /// Whether something is not watched, because its directory is not there.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.incomplete
     }
 
     /// Waits for the next changes that matter. Cancel-safe: events stay queued in the kernel
@@ -115,7 +125,7 @@ impl Watch {
             ready.clear_ready();
             drop(ready);
             if renew {
-                // The directory may not be there again yet; the tick tries once more.
+                // The directory may not be there again yet; the caller tries once more.
                 let _ = self.renew();
                 return Ok(Changes { registry: true, records: Stale::Everything });
             }
