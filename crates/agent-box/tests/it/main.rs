@@ -14,6 +14,7 @@ mod cases_identity;
 mod cases_index;
 mod cases_inside;
 mod cases_processes;
+mod cases_recovery;
 mod cases_store;
 mod cases_tmux;
 mod cases_update;
