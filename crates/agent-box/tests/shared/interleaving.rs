@@ -154,18 +154,8 @@ impl Arena {
             added: 0,
             done: Vec::new(),
         };
-        arena.supervise();
+        supervise(&mut arena.test_box, &mut arena.supervisor);
         arena
-    }
-
-    /// Starts a supervisor if none runs; whether one was killed meanwhile is found here.
-    fn supervise(&mut self) {
-        if self.supervisor.as_mut().is_some_and(Supervisor::has_ended) {
-            self.supervisor = None;
-        }
-        if self.supervisor.is_none() {
-            self.supervisor = Some(self.test_box.supervise(&["supervise"]));
-        }
     }
 
     /// Plays a script, lets everything go, and says which promise was broken.
@@ -179,8 +169,13 @@ impl Arena {
         self.join()?;
         // A point that was armed and never reached must not meet the next script.
         self.release();
-        self.supervise();
-        self.oracle.settled(&self.test_box, 25)?;
+        let Self { test_box, supervisor, oracle, .. } = self;
+        // A supervisor that took its order to die a moment ago is still seen alive once.
+        let settled = oracle.settled(test_box, 25, |test_box| supervise(test_box, supervisor));
+        settled.map_err(|problem| match &self.supervisor {
+            Some(supervisor) => format!("{problem}\nthe supervisor:\n{}", supervisor.output()),
+            None => problem,
+        })?;
         self.last_word_counts()
     }
 
@@ -205,7 +200,7 @@ impl Arena {
                     supervisor.kill();
                 }
             }
-            Step::StartSupervisor => self.supervise(),
+            Step::StartSupervisor => supervise(&mut self.test_box, &mut self.supervisor),
             Step::KillLauncher(name) => {
                 let registry = self.oracle.store.read().map_err(|it| it.to_string())?.registry;
                 let id = registry.entries().find(|(it, _)| it.as_str() == name);
@@ -344,6 +339,13 @@ impl Arena {
             }
         }
         Ok(())
+    }
+}
+
+/// Starts a supervisor if none runs.
+fn supervise(test_box: &mut TestBox, supervisor: &mut Option<Supervisor>) {
+    if supervisor.as_mut().is_none_or(Supervisor::has_ended) {
+        *supervisor = Some(test_box.supervise(&["supervise"]));
     }
 }
 

@@ -60,23 +60,21 @@ impl Oracle {
         Ok(())
     }
 
-    /// Waits until the box is at rest and checks its whole history.
-    #[track_caller]
-    pub(crate) fn settle(&self, test_box: &TestBox) {
-        if let Err(problem) = self.settled(test_box, 20) {
-            panic!("{problem}\n{}", self.story());
-        }
-    }
-
-    /// Like [`Oracle::settle`], with the problem as a value.
+    /// Waits until the box is at rest, doing something at each look, and checks its whole history.
     ///
     /// # Errors
     /// With what does not hold.
-    pub(crate) fn settled(&self, test_box: &TestBox, seconds: u64) -> Result<(), String> {
+    pub(crate) fn settled(
+        &self,
+        test_box: &mut TestBox,
+        seconds: u64,
+        mut meanwhile: impl FnMut(&mut TestBox),
+    ) -> Result<(), String> {
         let mut problem = String::new();
         // Several times in a row, for a box that is only passing through is not at rest.
         let mut in_a_row = 0;
         let rested = within(seconds).becomes(|| {
+            meanwhile(test_box);
             match self.at_rest(test_box) {
                 Ok(()) => in_a_row += 1,
                 Err(why) => (problem, in_a_row) = (why, 0),

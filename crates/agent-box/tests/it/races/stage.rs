@@ -150,9 +150,12 @@ impl Stage {
     }
 
     /// Waits until the box is at rest and checks all promises.
+    #[track_caller]
     pub(super) fn settle(&mut self) {
         self.supervise();
-        self.oracle.settle(&self.test_box);
+        if let Err(problem) = self.oracle.settled(&mut self.test_box, 20, |_| {}) {
+            panic!("{problem}\n{}", self.oracle.story());
+        }
     }
 
     /// Makes room for the next round.
