@@ -1,0 +1,45 @@
+# Two people, declared sessions, limits, house rules, secrets, and a right.
+{
+  services.agent-box = {
+    enable = true;
+    agent = "codex";
+    remoteControlHost = "box.example.org";
+    graceTime = 10;
+    environmentFiles = [ "/run/secrets/agents.env" ];
+    sudoAllowlist = [ "/run/current-system/sw/bin/systemctl restart my-app.service" ];
+
+    users.alice = {
+      extraGroups = [ "systemd-journal" ];
+      environment.EDITOR = "nano";
+      environmentFiles = [ "-/run/secrets/alice.env" ];
+      agentsMd = "Commit small changes, and say why.";
+      sessions = {
+        main = { };
+        review = {
+          agent = "claude";
+          workingDirectory = "/home/alice/src/app";
+          extraArgs = [ "--model" "opus" ];
+          initialPrompt = "Read the newest pull request and comment on it.";
+          resumePrompt = "Go on with the review.";
+          remoteControlName = "review of the day";
+          limits = {
+            memoryHigh = "3G";
+            memoryMax = "4G";
+            tasksMax = 512;
+            cpuWeight = 50;
+          };
+        };
+        tools = {
+          agent = "shell";
+          remoteControl = false;
+        };
+      };
+    };
+
+    users.bob = {
+      agent = "shell";
+      agentsMd = null;
+      workingDirectory = "/home/bob/work";
+    };
+  };
+}

@@ -1,0 +1,68 @@
+# What the units may not do. checks/golden/security.md has the exposure systemd computes for each
+# unit, and the reason for every point left open.
+(
+  { home, lib, runtime, sudoRules, tmuxUnit, ... }:
+  {
+    # The unit in which agents run: they install, compile, trace and sandbox things of their own, so
+    # system calls, namespaces, devices of the network and writable code stay theirs.
+    agentHardening =
+      user:
+      {
+        PrivateTmp = true;
+        PrivateDevices = true;
+        ProtectSystem = "strict";
+        ProtectClock = true;
+        ProtectKernelLogs = true;
+        ProtectKernelModules = true;
+        ProtectKernelTunables = true;
+        # Read-only but for the unit's own subtree, where the launchers make a group per session.
+        ProtectControlGroups = true;
+        ReadWritePaths = [
+          (home user)
+          "-/sys/fs/cgroup/system.slice/${tmuxUnit user}.service"
+        ];
+        RestrictRealtime = true;
+        RestrictSUIDSGID = true;
+        LockPersonality = true;
+        ProtectHostname = true;
+        # Sudo gains privileges by design; without a rule nothing here needs any.
+        NoNewPrivileges = sudoRules == [ ];
+      }
+      // lib.optionalAttrs (sudoRules == [ ]) {
+        CapabilityBoundingSet = "";
+      };
+
+    # The supervisor runs tmux clients and edits files of its user's home; it runs no agent.
+    # Left out: PrivateUsers (ptrace rules would hide the environment of agents, which says whose
+    # they are), PrivateNetwork and ProcSubset (both hide /proc/net/unix, which names a tmux server
+    # that lost its socket).
+    supervisorHardening = user: {
+      PrivateTmp = true;
+      PrivateDevices = true;
+      ProtectSystem = "strict";
+      ProtectClock = true;
+      ProtectControlGroups = true;
+      ReadWritePaths = [
+        (home user)
+        (runtime user)
+        "-/sys/fs/cgroup/system.slice/${tmuxUnit user}.service"
+      ];
+      ProtectHostname = true;
+      ProtectKernelLogs = true;
+      ProtectKernelModules = true;
+      ProtectKernelTunables = true;
+      ProtectProc = "invisible";
+      RestrictNamespaces = true;
+      RestrictRealtime = true;
+      RestrictSUIDSGID = true;
+      RestrictAddressFamilies = "AF_UNIX";
+      IPAddressDeny = "any";
+      LockPersonality = true;
+      MemoryDenyWriteExecute = true;
+      NoNewPrivileges = true;
+      CapabilityBoundingSet = "";
+      SystemCallArchitectures = "native";
+      SystemCallFilter = [ "@system-service" "~@privileged @resources" ];
+    };
+  }
+)

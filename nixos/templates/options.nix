@@ -1,0 +1,176 @@
+# Options of the whole box.
+(
+  { builtPackage, config, lib, ... }:
+  let
+    inherit (lib) mkEnableOption mkOption types;
+  in
+  {
+    enable = mkEnableOption "agent-box, which keeps coding agents running in tmux sessions";
+
+    package = mkOption {
+      type = types.package;
+      default = builtPackage;
+      defaultText = lib.literalMD "built from the source that this file carries";
+      description = ''
+        The agent-box programs.
+        A replacement must have `bin/agent-box`, `bin/agent-box-pane` and `bin/agent-box-session`.
+      '';
+    };
+
+    agent = mkOption {
+      type = types.enum [ "claude" "codex" ];
+      default = "claude";
+      example = "codex";
+      description = "The agent of sessions that name none.";
+    };
+
+    installAgents = mkOption {
+      type = types.listOf (types.enum [ "claude" "codex" ]);
+      default = [ "claude" "codex" ];
+      example = [ "codex" ];
+      description = ''
+        The agents of this box, on the system's PATH and on that of every session.
+        Declared sessions may only name these, or `shell`, which is always there.
+      '';
+    };
+
+    agentPackages = lib.genAttrs [ "claude" "codex" ] (
+      kind:
+      mkOption {
+        type = types.nullOr types.package;
+        default = null;
+        example = lib.literalExpression "pkgs.${{ claude = "claude-code"; codex = "codex"; }.${kind}}";
+        description = ''
+          The package with `bin/${kind}`.
+          Null takes it from {option}`services.agent-box.selfUpdate.agentNixpkgs`, or else from the system's packages.
+        '';
+      }
+    );
+
+    codexFullAccess = mkOption {
+      type = types.bool;
+      default = true;
+      description = ''
+        Whether `/etc/codex/config.toml` lets codex work without asking and without its own sandbox.
+        The box is the sandbox then: codex can do what its Linux user can.
+      '';
+    };
+
+    remoteControlHost = mkOption {
+      type = types.str;
+      default = config.networking.fqdnOrHostName;
+      defaultText = lib.literalExpression "config.networking.fqdnOrHostName";
+      example = "box.example.org";
+      description = ''
+        The host part of the names under which sessions appear in the vendors' apps.
+        Empty means the kernel's host name.
+      '';
+    };
+
+    graceTime = mkOption {
+      type = types.ints.unsigned;
+      default = 5;
+      example = 30;
+      description = "Seconds between asking a session to end and killing what is left of it.";
+    };
+
+    sudoAllowlist = mkOption {
+      type = types.listOf types.str;
+      default = [ ];
+      example = [ "/run/current-system/sw/bin/systemctl restart my-app.service" ];
+      description = ''
+        Commands that every agent user may run as root without a password.
+        With any entry, the units in which agents run can gain privileges: their `NoNewPrivileges` is off.
+      '';
+    };
+
+    extraPackages = mkOption {
+      type = types.listOf types.package;
+      default = [ ];
+      example = lib.literalExpression "[ pkgs.nodejs pkgs.go ]";
+      description = "More programs for the agents, also on the system's PATH.";
+    };
+
+    environmentFiles = mkOption {
+      type = types.listOf types.str;
+      default = [ ];
+      example = [ "/run/secrets/agents.env" ];
+      description = ''
+        Files of `KEY=value` lines, read as root when a supervisor starts; every session gets their variables.
+        A leading `-` lets a file be missing. Sessions that run already keep what they have.
+      '';
+    };
+
+    protectMemory = mkOption {
+      type = types.bool;
+      default = true;
+      description = ''
+        Whether the box compresses memory before it runs short (zram), ends the greediest agent before the kernel has to choose (earlyoom),
+        and prefers agents over tmux and the daemons when something must be killed.
+      '';
+    };
+
+    selfUpdate = {
+      enable = mkEnableOption "`agent-box-update.service`, which moves this box to the newest agent-box when it is started";
+
+      repo = mkOption {
+        type = types.str;
+        default = "agent-box/agent-box";
+        description = "The GitHub repository, as `owner/name`, whose default branch is followed.";
+      };
+
+      rev = mkOption {
+        type = types.str;
+        example = "0123456789abcdef0123456789abcdef01234567";
+        description = "The commit that this configuration was built from; an update must be a descendant of it.";
+      };
+
+      pinFile = mkOption {
+        type = types.str;
+        default = "/etc/nixos/agent-box-pin.nix";
+        description = "The file that the update writes: `{ rev = …; sha256 = …; }` of `nixos/agent-box.nix`.";
+      };
+
+      agentNixpkgs = mkOption {
+        type = types.nullOr (types.submodule {
+          options = {
+            url = mkOption {
+              type = types.str;
+              description = "Address of the archive.";
+            };
+            sha256 = mkOption {
+              type = types.str;
+              description = "Its hash when unpacked.";
+            };
+          };
+        });
+        default = null;
+        example = lib.literalExpression "import /etc/nixos/agent-box-agent-pin.nix";
+        description = "A second nixpkgs from which only the agents are taken, so that they can be newer than the system.";
+      };
+
+      agentPinFile = mkOption {
+        type = types.str;
+        default = "/etc/nixos/agent-box-agent-pin.nix";
+        description = "The file that the update writes for {option}`services.agent-box.selfUpdate.agentNixpkgs`.";
+      };
+    };
+
+    web = {
+      enable = mkEnableOption "the box's public address, with a route for webhooks (not available in this version)";
+
+      domain = mkOption {
+        type = types.str;
+        example = "box.example.org";
+        description = "The domain under which the box is reached; Caddy gets its certificate by itself.";
+      };
+    };
+
+    files = mkOption {
+      type = types.attrsOf types.package;
+      internal = true;
+      readOnly = true;
+      description = "The store files behind the units, by name, for checks.";
+    };
+  }
+)

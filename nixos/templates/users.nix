@@ -1,0 +1,49 @@
+# Linux users, what they may do, and what they and their agents find on the box.
+(
+  { agentPath, cfg, guide, guidePath, home, lib, pkgs, pointer, seed, sudoRules, tmuxConf, ... }:
+  let
+    users = lib.attrNames cfg.users;
+    guided = lib.filter (user: cfg.users.${user}.agentsMd != null) users;
+    byName = suffix: value: of: lib.listToAttrs (map (user: lib.nameValuePair "${user}-${suffix}" (value user)) of);
+  in
+  {
+    users.users = lib.mapAttrs (user: options: {
+      isNormalUser = true;
+      home = home user;
+      createHome = true;
+      inherit (options) extraGroups;
+      # Between the default of NixOS and whatever a host says.
+      shell = lib.mkOverride 900 pkgs.bashInteractive;
+    }) cfg.users;
+
+    environment.systemPackages = agentPath;
+    environment.etc = lib.mkMerge [
+      (lib.listToAttrs (map (user: lib.nameValuePair (guidePath user) { text = guide user; mode = "0444"; }) guided))
+      (lib.mkIf (cfg.codexFullAccess && lib.elem "codex" cfg.installAgents) {
+        "codex/config.toml".text = ''
+          approval_policy = "never"
+          sandbox_mode = "danger-full-access"
+        '';
+      })
+    ];
+
+    services.agent-box.files = { "tmux.conf" = tmuxConf; } // byName "sessions.json" seed users // byName "agents-pointer.md" pointer guided;
+
+    security.sudo.extraRules = lib.mkIf (sudoRules != [ ]) [
+      {
+        inherit users;
+        commands = map (command: { inherit command; options = [ "NOPASSWD" ]; }) sudoRules;
+      }
+    ];
+
+    programs.git = {
+      enable = true;
+      config.credential = lib.genAttrs [ "https://github.com" "https://gist.github.com" ] (_: {
+        helper = "!${pkgs.gh}/bin/gh auth git-credential";
+      });
+    };
+
+    nix.settings.experimental-features = [ "nix-command" "flakes" ];
+    nixpkgs.config.allowUnfreePredicate = lib.mkDefault (package: lib.elem (lib.getName package) [ "claude-code" "codex" ]);
+  }
+)
