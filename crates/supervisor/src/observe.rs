@@ -16,7 +16,7 @@ use agent_box_session_store::{Document, Store};
 use agent_box_tmux_driver::{Session, Tmux, TmuxError};
 
 use crate::plan::{Intent, Known, LaunchView, Observed, Terminal};
-use crate::process::{Scan, is_alive};
+use crate::process::{Scan, Stat, is_alive};
 
 /// Looks, and remembers what cannot have changed since the last look.
 #[derive(Debug)]
@@ -53,8 +53,9 @@ pub struct Look {
     pub intent: Arc<Known<Intent>>,
     /// What is there.
     pub observed: Observed,
-    /// Launchers that run, to be watched until they end.
-    pub launchers: Vec<agent_box_session::ProcessRef>,
+    /// Launchers that run, by number and start time, to be watched until they end. A launcher that
+    /// has not passed its gate stands in no record; it is the process in its terminal.
+    pub launchers: BTreeSet<(i32, u64)>,
     /// The tmux server, to be watched likewise.
     pub server: Option<i32>,
     /// The registry's document, if it was read anew: the history may lack it.
@@ -94,12 +95,10 @@ impl Observer {
         self.refresh_records();
         let (terminals, server) = self.terminals();
         let (intent, unseen) = self.intent();
-        let launches = self.launches(&terminals, &intent, &busy);
-        let launchers = self
-            .records
-            .values()
-            .filter_map(|record| record.known()?.launcher().cloned())
-            .collect();
+        let panes = panes(&terminals);
+        let launches = self.launches(&terminals, &panes, &intent, &busy);
+        let on_record = self.records.values().filter_map(|record| record.known()?.launcher());
+        let launchers = on_record.map(|it| (it.pid, it.start_time)).chain(panes).collect();
         let terminals = self.with_conversations(terminals, &intent);
         let observed = Observed { terminals, launches, attempts, busy };
         Look { intent, observed, launchers, server, unseen }
@@ -198,14 +197,15 @@ impl Observer {
     fn launches(
         &self,
         terminals: &Known<Vec<Terminal>>,
+        panes: &BTreeMap<i32, u64>,
         intent: &Known<Intent>,
         busy: &BTreeSet<SessionId>,
     ) -> BTreeMap<SessionId, LaunchView> {
-        let seen: BTreeSet<(SessionId, _)> = terminals
+        let seen: BTreeMap<(SessionId, _), i32> = terminals
             .known()
             .into_iter()
             .flatten()
-            .filter_map(|terminal| Some((terminal.session?, terminal.launch?)))
+            .filter_map(|terminal| Some(((terminal.session?, terminal.launch?), terminal.pane_pid)))
             .collect();
         let mut scan: Option<BTreeMap<_, BTreeSet<i32>>> = None;
         let mut views = BTreeMap::new();
@@ -217,10 +217,12 @@ impl Observer {
                     launcher_alive: false,
                     leftovers: false,
                 },
-                Known::Known(known) if seen.contains(&(*id, known.launch)) => LaunchView {
+                Known::Known(known) if seen.contains_key(&(*id, known.launch)) => LaunchView {
                     record: record.clone(),
                     lock_free: false,
-                    launcher_alive: true,
+                    launcher_alive: seen
+                        .get(&(*id, known.launch))
+                        .is_some_and(|pane| panes.contains_key(pane)),
                     leftovers: false,
                 },
                 Known::Known(known) => {
@@ -280,6 +282,15 @@ impl Observer {
         }
         Known::Known(terminals)
     }
+}
+
+/// The living processes in our terminals, with their start times.
+fn panes(terminals: &Known<Vec<Terminal>>) -> BTreeMap<i32, u64> {
+    let ours = terminals.known().into_iter().flatten().filter(|it| it.session.is_some());
+    ours.filter_map(|terminal| Stat::read(terminal.pane_pid))
+        .filter(Stat::is_alive)
+        .map(|stat| (stat.pid, stat.start_time))
+        .collect()
 }
 
 fn terminal(session: &Session, store: &str) -> Terminal {

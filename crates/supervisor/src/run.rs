@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_box_session::{LaunchId, LaunchState, ProcessRef, SessionId, Settled, Timestamp};
+use agent_box_session::{LaunchId, LaunchState, SessionId, Settled, Timestamp};
 use agent_box_session_store::{Change, ClaimError, Event, EventKind, TransactError};
 use agent_box_tmux_driver::{Name, SessionTarget};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -342,8 +342,7 @@ impl Supervisor {
     /// Watches launchers and the tmux server until they end: their end is news.
     fn watch_processes(&mut self, look: &Look) {
         let server = look.server.and_then(Stat::read).map(|stat| (stat.pid, stat.start_time));
-        let launchers = look.launchers.iter().map(|it: &ProcessRef| (it.pid, it.start_time));
-        for (pid, start_time) in launchers.chain(server) {
+        for (pid, start_time) in look.launchers.iter().copied().chain(server) {
             if self.watched.contains(&(pid, start_time)) {
                 continue;
             }
