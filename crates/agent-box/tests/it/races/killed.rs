@@ -3,7 +3,7 @@
 use agent_box_testkit::process;
 use rustix::process::Signal;
 
-use super::stage::{IN_LAUNCHER, at_each, every_point};
+use super::stage::{IN_LAUNCHER, Stage, at_each, every_point};
 
 #[test]
 fn p4_a_supervisor_killed_at_every_point_of_a_start_leaves_one_agent() {
@@ -42,4 +42,17 @@ fn p5_everything_killed_at_every_point_of_a_start_delivers_the_prompt_once() {
         stage.test_box.tmux().kill_server();
         process::send(held, Signal::KILL);
     });
+}
+
+#[test]
+fn a_launcher_killed_before_its_gate_is_noticed_while_other_sessions_live() {
+    let mut stage = Stage::new();
+    // Without it the tmux server would end with its only session, and that wakes the supervisor.
+    stage.add("anchor");
+    stage.settle();
+    stage.hold_start("pane.before-gate");
+    process::send(stage.held_process(), Signal::KILL);
+    stage.release();
+    stage.settle();
+    assert_eq!(stage.launches(), 1);
 }
