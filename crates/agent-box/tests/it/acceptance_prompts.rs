@@ -1,11 +1,11 @@
 //! The reference's acceptance list, 92 to 108: the kickoff prompt and the command lines.
 
-use agent_box_testkit::{TestBox, within};
+use agent_box_testkit::TestBox;
 use serde_json::{Value, json};
 
 use crate::scene::{
     add_claude, ask, edit_registry, entry, id_of, quiet_box, record, say, supervise,
-    supervised_box, wait_launches, wait_state,
+    supervised_box, wait_launches, wait_mirrored, wait_state,
 };
 
 #[test]
@@ -19,8 +19,7 @@ fn a_kickoff_prompt_is_kept_until_the_first_start_and_handed_over_once() {
     wait_state(&scene, "task1", "live");
     let first = wait_launches(&scene, "task1", 1);
     assert!(first.prompt().unwrap().ends_with("] look around"), "{:?}", first.prompt());
-    within(10).until("it is mirrored", || entry(&scene, "task1")["initialPrompt"].is_null());
-    assert_eq!(entry(&scene, "task1")["hasRun"], true);
+    wait_mirrored(&scene, "task1");
     let id = id_of(&scene, "task1");
     let conversation = record(&scene, &id)["conversation"].clone();
     assert_eq!(conversation.as_str().map(str::len), Some(36));

@@ -7,7 +7,7 @@ use agent_box_testkit::{process, within};
 
 use crate::scene::{
     add_claude, entry, events, quiet_box, say, state, supervised_box, wait_gone, wait_launches,
-    wait_state,
+    wait_mirrored, wait_state,
 };
 
 #[test]
@@ -127,10 +127,7 @@ fn first_starts_are_not_lost_beside_busy_operators() {
         let launch = wait_launches(&scene, &name, 1);
         assert_eq!(launch.prompt(), Some(&*format!("task {n}")));
         assert!(process::is_alive(launch.pid()));
-        within(5).until("it is mirrored", || {
-            entry(&scene, &name)["hasRun"] == true
-                && entry(&scene, &name)["initialPrompt"].is_null()
-        });
+        wait_mirrored(&scene, &name);
     }
     wait_state(&scene, "parked", "live");
     assert!(scene.stubs().doubles().is_empty());

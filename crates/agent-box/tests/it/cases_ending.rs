@@ -9,7 +9,7 @@ use rustix::process::Signal;
 
 use crate::scene::{
     add_claude, ask, edit_registry, entry, events, names, quiet_box, say, state, supervise,
-    supervised_box, wait_gone, wait_launches, wait_state,
+    supervised_box, wait_gone, wait_launches, wait_mirrored, wait_state,
 };
 
 /// A tmux in front of the real one that runs `script` first; its own directory is `$0`'s.
@@ -57,7 +57,7 @@ fn c13_a_finished_agent_is_not_started_again_and_the_list_follows_the_file() {
         say(&scene, &["add", name, "--agent", "generic", "--cwd", "."]);
     }
     wait_state(&scene, "done", "stopped");
-    wait_state(&scene, "works", "live");
+    wait_mirrored(&scene, "works");
     let works = wait_launches(&scene, "works", 1).pid();
     within(10).until("it is written down", || entry(&scene, "done")["stopped"] == true);
     edit_registry(&scene, |document| {
@@ -116,6 +116,8 @@ fn c17_a_silent_or_missing_tmux_restarts_nothing_and_recovers_by_itself() {
         wait_state(&scene, name, "live");
     }
     let agents = ["one", "two"].map(|name| wait_launches(&scene, name, 1));
+    wait_mirrored(&scene, "one");
+    wait_mirrored(&scene, "two");
     let undisturbed = |scene: &TestBox| {
         let launched_once = |name| scene.stubs().launches_of(name).len() == 1;
         agents.iter().all(agent_box_testkit::Launch::is_alive)

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::scene::{
     add_claude, edit_registry, entry, events, id_of, names, registry, say, state, supervised_box,
-    wait_launches, wait_state,
+    wait_launches, wait_mirrored, wait_state,
 };
 
 fn live_claude(scene: &TestBox, name: &str) -> Launch {
@@ -13,7 +13,7 @@ fn live_claude(scene: &TestBox, name: &str) -> Launch {
     wait_state(scene, name, "live");
     let launch = wait_launches(scene, name, 1);
     // What the launcher mirrors into the list must not be overwritten by the edit.
-    within(10).until("the prompt is mirrored", || entry(scene, name)["initialPrompt"].is_null());
+    wait_mirrored(scene, name);
     launch
 }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::scene::{
     add_claude, ask, edit_registry, entry, id_of, names, quiet_box, record, say, state, supervise,
-    supervised_box, wait_launches, wait_state,
+    supervised_box, wait_launches, wait_mirrored, wait_state,
 };
 
 #[test]
@@ -91,7 +91,7 @@ fn a_state_directory_that_is_lost_ends_nothing_of_another_store() {
     add_claude(&scene, "one", &[]);
     wait_state(&scene, "one", "live");
     let agent = wait_launches(&scene, "one", 1);
-    within(10).until("it is mirrored", || entry(&scene, "one")["hasRun"] == true);
+    wait_mirrored(&scene, "one");
     supervisor.kill();
     fs::remove_dir_all(scene.state()).unwrap();
     let _supervisor = supervise(&mut scene);
@@ -178,7 +178,7 @@ fn a_directory_of_settings_that_was_replaced_is_watched_again() {
     let (scene, _supervisor) = supervised_box();
     add_claude(&scene, "one", &[]);
     wait_state(&scene, "one", "live");
-    within(10).until("it is mirrored", || entry(&scene, "one")["hasRun"] == true);
+    wait_mirrored(&scene, "one");
     let agent = wait_launches(&scene, "one", 1);
     // As a restore from a backup does it.
     let aside = scene.home().join("aside");

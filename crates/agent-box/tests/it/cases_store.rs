@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::scene::{
     add_claude, ask, entry, names, parse, put_registry, quiet_box, registry, registry_bytes, say,
-    state, supervise, supervised_box, wait_launches, wait_state,
+    state, supervise, supervised_box, wait_launches, wait_mirrored, wait_state,
 };
 
 /// The commands that change something; none may succeed on a damaged list.
@@ -139,14 +139,20 @@ impl Drop for SmallDisk {
 
 #[test]
 fn c5_on_a_full_disk_commands_fail_and_say_so_and_everything_works_again_with_room() {
+    for place in [".config", ".local/state"] {
+        survive_full_disk(place);
+    }
+}
+
+fn survive_full_disk(place: &str) {
     let mut scene = quiet_box();
-    let Some(disk) = SmallDisk::over(scene.home().join(".config")) else {
+    let Some(disk) = SmallDisk::over(scene.home().join(place)) else {
         eprintln!("not run: mounting a tmpfs needs root");
         return;
     };
     let _supervisor = supervise(&mut scene);
     say(&scene, &["add", "one", "--agent", "generic", "--cwd", "."]);
-    wait_state(&scene, "one", "live");
+    wait_mirrored(&scene, "one");
     let agent = wait_launches(&scene, "one", 1).pid();
     let before = registry_bytes(&scene);
     let filler = disk.fill();
@@ -157,16 +163,16 @@ fn c5_on_a_full_disk_commands_fail_and_say_so_and_everything_works_again_with_ro
         &["rm", "one"],
     ] {
         let failed = scene.run(change).expect_code(1);
-        assert!(failed.stderr.contains("No space left"), "{change:?}: {}", failed.stderr);
-        assert_eq!(registry_bytes(&scene), before, "{change:?}");
-        assert!(process::is_alive(agent), "{change:?}");
+        assert!(failed.stderr.contains("No space left"), "{place} {change:?}: {}", failed.stderr);
+        assert_eq!(registry_bytes(&scene), before, "{place} {change:?}");
+        assert!(process::is_alive(agent), "{place} {change:?}");
     }
-    assert_eq!(state(&scene, "one"), "live");
+    assert_eq!(state(&scene, "one"), "live", "{place}");
     fs::remove_file(filler).unwrap();
     say(&scene, &["add", "two", "--agent", "generic", "--cwd", "."]);
     wait_state(&scene, "two", "live");
     say(&scene, &["rm", "one"]);
-    assert!(!process::is_alive(agent));
+    assert!(!process::is_alive(agent), "{place}");
 }
 
 #[track_caller]

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::scene::{
     PROGRAM, add_claude, ask, edit_registry, id_of, quiet_box, record, say, state, supervise,
-    supervised_box, wait_launches, wait_state,
+    supervised_box, wait_launches, wait_mirrored, wait_state,
 };
 
 #[test]
@@ -95,7 +95,7 @@ fn c24_prompts_of_any_size_and_content_reach_the_agent_byte_for_byte() {
 fn c24_a_start_that_cannot_work_is_shown_with_its_reason() {
     let (scene, _supervisor) = supervised_box();
     add_claude(&scene, "much", &[]);
-    wait_state(&scene, "much", "live");
+    wait_mirrored(&scene, "much");
     // Linux takes no argument word of more than 128 KiB.
     edit_registry(&scene, |document| {
         document["sessions"]["much"]["extraArgs"] = vec!["w".repeat(140_000)].into();

@@ -118,6 +118,15 @@ pub(crate) fn names(scene: &TestBox) -> Vec<String> {
     sessions.keys().cloned().collect()
 }
 
+/// Waits until a first launch is mirrored into the registry; an edit by hand may come then.
+#[track_caller]
+pub(crate) fn wait_mirrored(scene: &TestBox, name: &str) {
+    within(10).until("its first launch is mirrored", || {
+        let entry = entry(scene, name);
+        entry["hasRun"] == true && entry["initialPrompt"].is_null()
+    });
+}
+
 /// Changes the registry as a person with an editor would: whole file, no lock.
 #[track_caller]
 pub(crate) fn edit_registry(scene: &TestBox, edit: impl FnOnce(&mut Value)) {
