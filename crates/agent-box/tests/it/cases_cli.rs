@@ -6,8 +6,8 @@ use agent_box_testkit::{process, within};
 use serde_json::Value;
 
 use crate::scene::{
-    add_claude, ask, id_of, names, parse, put_registry, quiet_box, registry, say, state,
-    supervised_box, wait_launches, wait_state,
+    add_claude, ask, id_of, parse, put_registry, quiet_box, say, state, supervised_box,
+    wait_launches, wait_state,
 };
 
 #[test]
@@ -120,57 +120,6 @@ fn the_older_name_of_the_program_speaks_the_same_grammar() {
 }
 
 #[test]
-fn undo_brings_a_removed_session_back_with_its_conversation() {
-    let (scene, _supervisor) = supervised_box();
-    add_claude(&scene, "one", &["--prompt", "first task"]);
-    wait_state(&scene, "one", "live");
-    let launch = wait_launches(&scene, "one", 1);
-    let id = id_of(&scene, "one");
-    say(&scene, &["rm", "one"]);
-    let history = say(&scene, &["history"]);
-    assert!(history.contains("add one") && history.contains("rm one"), "{history}");
-
-    say(&scene, &["undo"]);
-    let again = wait_launches(&scene, "one", 2);
-    assert!(again.is_resumed());
-    assert_eq!(again.conversation(), launch.conversation());
-    assert_ne!(again.prompt(), Some("first task"));
-    assert_eq!(id_of(&scene, "one"), id);
-    wait_state(&scene, "one", "live");
-    // And once more: what `undo` did is undone.
-    say(&scene, &["undo"]);
-    assert!(names(&scene).is_empty());
-    assert!(!again.is_alive());
-    assert!(scene.stubs().doubles().is_empty());
-}
-
-#[test]
-fn undo_takes_back_several_changes_and_refuses_more_than_there_were() {
-    let scene = quiet_box();
-    for name in ["one", "two", "three"] {
-        say(&scene, &["add", name, "--agent", "shell"]);
-    }
-    say(&scene, &["undo", "2"]);
-    assert_eq!(names(&scene), ["one"]);
-    scene.run(&["undo", "99"]).expect_code(2);
-    assert_eq!(names(&scene), ["one"]);
-}
-
-#[test]
-fn the_last_32_changes_can_be_taken_back_and_no_more() {
-    let scene = quiet_box();
-    say(&scene, &["add", "one", "--agent", "shell"]);
-    for n in 1..=40 {
-        say(&scene, &["limits", "one", "--cpu-weight", &n.to_string()]);
-    }
-    let weight = |scene: &_| registry(scene)["sessions"]["one"]["limits"]["cpuWeight"].clone();
-    scene.run(&["undo", "33"]).expect_code(2);
-    assert_eq!(weight(&scene), 40);
-    say(&scene, &["undo", "32"]);
-    assert_eq!(weight(&scene), 8);
-}
-
-#[test]
 fn a_secret_from_stdin_is_on_no_command_line_and_the_file_keeps_what_people_wrote() {
     let scene = quiet_box();
     scene.put(".config/agent-box/env", "# mine\nOLD=1\n\nnot a variable\nLAST=2");
@@ -198,6 +147,18 @@ fn every_state_can_be_explained() {
     let why = say(&scene, &["why", "fails"]);
     assert!(why.contains("removed"), "{why}");
     assert_eq!(state(&scene, "fails"), "");
+}
+
+#[test]
+fn attach_says_what_to_do_instead_when_there_is_no_terminal() {
+    let scene = quiet_box();
+    say(&scene, &["add", "main", "--agent", "shell"]);
+    say(&scene, &["stop", "main"]);
+    let stopped = scene.run(&["attach", "main"]).expect_code(2).stderr;
+    assert!(stopped.contains("agent-box-session restart main"), "{stopped}");
+    assert!(!stopped.contains("add main"), "{stopped}");
+    let unknown = scene.run(&["attach", "ghost"]).expect_code(2).stderr;
+    assert!(unknown.contains("agent-box-session add ghost"), "{unknown}");
 }
 
 #[test]

@@ -59,6 +59,30 @@ fn c50_a_failed_agent_leaves_a_post_mortem_and_no_shell() {
 }
 
 #[test]
+fn the_keys_of_a_post_mortem_restart_and_park_the_session() {
+    let (scene, _supervisor) = supervised_box();
+    scene.stubs().plan(r#"{"one": [{"exit": 3}, {"exit": 4}]}"#);
+    add_claude(&scene, "one", &[]);
+    wait_state(&scene, "one", "post-mortem(3)");
+    // It is there once its help is; keys before that were meant for the agent.
+    let shown = |code: &str| {
+        let screen = scene.tmux().screen("one");
+        screen.contains(&format!("exit code {code}")) && screen.contains("park the session")
+    };
+    within(10).until("the help is shown", || shown("3"));
+    scene.tmux().run(&["send-keys", "-t", "=one:", "r"]);
+    wait_state(&scene, "one", "post-mortem(4)");
+    within(10).until("the help is shown", || shown("4"));
+    scene.tmux().run(&["send-keys", "-t", "=one:", "q"]);
+    wait_state(&scene, "one", "stopped");
+    within(10).until("its pane closes", || scene.tmux().sessions().is_empty());
+    assert_eq!(scene.stubs().launches().len(), 2);
+    say(&scene, &["restart", "one"]);
+    wait_launches(&scene, "one", 3);
+    wait_state(&scene, "one", "live");
+}
+
+#[test]
 fn c51_a_lock_is_a_held_file_and_never_a_number_in_one() {
     let mut scene = quiet_box();
     for file in ["supervisor.lock", "supervisor.pid"] {

@@ -17,6 +17,7 @@ mod cases_processes;
 mod cases_recovery;
 mod cases_store;
 mod cases_tmux;
+mod cases_undo;
 mod cases_update;
 #[cfg(feature = "testpoints")]
 #[path = "../shared/interleaving.rs"]
