@@ -27,4 +27,5 @@ pub mod plan;
 pub mod process;
 pub mod run;
 pub mod start;
+mod tasks;
 mod watch;

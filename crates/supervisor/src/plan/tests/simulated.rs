@@ -8,6 +8,7 @@ use crate::plan::{Action, EndReason, plan};
 
 /// How one session stands in the generated world.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of the generated world")]
 struct Case {
     listed: bool,
     stopped: bool,
