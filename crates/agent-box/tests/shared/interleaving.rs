@@ -171,7 +171,7 @@ impl Arena {
         self.release();
         let Self { test_box, supervisor, oracle, .. } = self;
         // A supervisor that took its order to die a moment ago is still seen alive once.
-        let settled = oracle.settled(test_box, 25, |test_box| supervise(test_box, supervisor));
+        let settled = oracle.settled(test_box, 15, |test_box| supervise(test_box, supervisor));
         settled.map_err(|problem| match &self.supervisor {
             Some(supervisor) => format!("{problem}\nthe supervisor:\n{}", supervisor.output()),
             None => problem,
