@@ -281,14 +281,6 @@ pub fn take(config: &Config, before: &State, step: &Step) -> State {
         }
         Step::KillLauncher(number) | Step::KillAndLinger(number) => {
             state.spent.kills += 1;
-            let launch = &state.launches[*number];
-            if launch.launcher == Launcher::Executed {
-                // The handing was not counted; its agent dies with its launcher.
-                let prompt = state.carried_prompt(*number).cloned();
-                if let Some(handed) = prompt.and_then(|it| state.ghost.handed.get_mut(&it)) {
-                    *handed -= 1;
-                }
-            }
             let terminal = state.terminal;
             kill_launcher(&mut state, *number);
             if matches!(step, Step::KillAndLinger(_)) {

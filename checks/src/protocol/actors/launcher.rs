@@ -47,19 +47,25 @@ pub(super) fn kill_tree(state: &mut State, number: usize) {
     let had_agent = launch.agent != Process::None;
     launch.agent = Process::None;
     launch.descendant = false;
-    if had_agent
-        && matches!(launch.launcher, Launcher::Forked | Launcher::Executed | Launcher::Running)
-    {
+    // A launcher that saw the exec counts the handing before it looks at the end.
+    if had_agent && matches!(launch.launcher, Launcher::Forked | Launcher::Running) {
         launch.launcher = Launcher::Reporting(Exit::Signal(9));
     }
 }
 
 /// The launcher is no more: its locks are free, its terminal closes, its child is told.
 pub(super) fn kill_launcher(state: &mut State, number: usize) {
-    let launch = &mut state.launches[number];
-    if !launch.launcher_lives() {
+    if !state.launches[number].launcher_lives() {
         return;
     }
+    if state.launches[number].launcher == Launcher::Executed {
+        // Nobody counted this handing; its agent dies in the same moment.
+        let prompt = state.carried_prompt(number).cloned();
+        if let Some(handed) = prompt.and_then(|it| state.ghost.handed.get_mut(&it)) {
+            *handed -= 1;
+        }
+    }
+    let launch = &mut state.launches[number];
     launch.launcher = Launcher::Gone;
     launch.lifetime = false;
     launch.stale = None;
@@ -112,7 +118,10 @@ pub(super) fn launcher_goes_on(config: &Config, state: &mut State, number: usize
                     *agent = Some(process(100 + number));
                 }
             }
-            Launcher::Running
+            match launch.agent {
+                Process::None => Launcher::Reporting(Exit::Signal(9)),
+                _ => Launcher::Running,
+            }
         }
         Launcher::Reporting(exit) => {
             // It is the subreaper: descendants end before the report is written.

@@ -1,0 +1,24 @@
+# The text of everything the module puts on a box: path -> text.
+{ nixpkgs, module, configuration }:
+let
+  system = import (nixpkgs + "/nixos/lib/eval-config.nix") {
+    system = "x86_64-linux";
+    lib = import (nixpkgs + "/lib");
+    modules = [ module configuration ];
+  };
+  inherit (system) config lib;
+  named = prefix: lib.mapAttrs' (name: lib.nameValuePair "${prefix}/${name}");
+  ours = lib.filterAttrs (name: _: lib.hasPrefix "agent-box-" name);
+  guides = lib.filterAttrs (name: _: lib.hasPrefix "agent-box-guides/" name || name == "codex/config.toml");
+in
+named "units" (lib.mapAttrs (_: unit: unit.text) (ours config.systemd.units))
+// named "etc" (lib.mapAttrs (_: file: file.text) (guides config.environment.etc))
+// lib.listToAttrs (
+  map (file: lib.nameValuePair "store/${file.name}${file.destination or ""}" file.text) config.services.agent-box.files
+)
+// {
+  sudoers = config.security.sudo.configFile;
+  earlyoom = toString config.services.earlyoom.extraArgs + "\n";
+  # A test that reads them knows that no assertion of the module failed.
+  assertions = lib.concatMapStrings (it: lib.optionalString (!it.assertion && lib.hasInfix "agent-box" it.message) "${it.message}\n") config.assertions;
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# regenerate.sh [--check]
+#   Writes checks/golden/<example>/ from nixos/agent-box.nix and nixos/examples/<example>.nix, or
+#   says how they differ. Store hashes, and versions of other packages, are left out of the text.
+#
+#   Needs nix-instantiate and jq, and in NIXPKGS the path of a nixpkgs tree (any tree with the real
+#   NixOS modules and lib does; packages are evaluated, nothing is built).
+set -euo pipefail
+cd "$(dirname "$0")"
+examples=(one-user two-users self-update)
+
+for program in nix-instantiate jq perl; do
+  command -v "$program" > /dev/null || { echo "regenerate.sh: $program is missing; install it" >&2; exit 2; }
+done
+[ -e "${NIXPKGS:-}/nixos/lib/eval-config.nix" ] || { echo "regenerate.sh: set NIXPKGS to a nixpkgs tree" >&2; exit 2; }
+module=${MODULE:-$(readlink -f ../../nixos/agent-box.nix)}
+
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+export NIX_CONFIG=$'substituters =\nbuild-users-group ='
+
+for example in "${examples[@]}"; do
+  nix-instantiate --eval --strict --json ./golden.nix \
+    --arg nixpkgs "$NIXPKGS" --arg module "$module" --arg configuration "../../nixos/examples/$example.nix" \
+    2> "$out/errors" > "$out/json" || { cat "$out/errors" >&2; exit 1; }
+  perl -pi -e 's{/nix/store/[a-z0-9]{32}-}{/nix/store/eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee-}g;
+    s{(/nix/store/e{32}-(?!agent-box)[^/\s":;\\]*?)-\d[^/\s":;\\]*}{$1}g' "$out/json"
+  jq -r 'keys[]' "$out/json" | while IFS= read -r path; do
+    mkdir -p "$out/golden/$example/$(dirname "$path")"
+    jq -j --arg path "$path" '.[$path]' "$out/json" > "$out/golden/$example/$path"
+  done
+done
+# What the goldens were made from: the module without the source that it embeds.
+sed '/^module {$/,$d' "$module" | sha256sum | cut -d' ' -f1 > "$out/golden/module.sha256"
+
+if [ "${1:-}" = --check ]; then
+  rc=0
+  for path in "${examples[@]}" module.sha256; do diff -ruN "$path" "$out/golden/$path" || rc=1; done
+  [ $rc = 0 ] || echo "the goldens are stale; run checks/golden/regenerate.sh and look at the difference" >&2
+  exit $rc
+fi
+rm -rf "${examples[@]}"
+cp -r "$out/golden/." .

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# The golden box under a real systemd, from its first boot on. run.sh starts this in the container.
+set -uo pipefail
+. /testbed/lib.sh
+
+golden=/testbed/two-users
+registry=/home/alice/.config/agent-box/sessions.json
+launches=/home/alice/.stub-agent/launches.jsonl
+
+for user in alice bob; do useradd --create-home --gid users --shell /bin/bash "$user"; done
+install -d -m 0700 /run/secrets
+echo 'FROM_A_FILE=secret' > /run/secrets/agents.env
+install -d -o alice -g users /home/alice/src /home/alice/src/app
+lay "$golden"
+
+echo "-- $(systemctl --version | head -n1): the units as text"
+for unit in "$golden"/units/*; do
+  check "systemd-analyze verify ${unit##*/}" \
+    systemd-analyze verify --man=no --recursive-errors=no "/etc/systemd/system/${unit##*/}"
+done
+# Exposure times ten. The tmux units of this golden have a sudo rule.
+exposure() { systemd-analyze security --offline=true --threshold="$1" --no-pager "/etc/systemd/system/$2"; }
+for user in alice bob; do
+  check "exposure of agent-box-$user.service is at most 2.0" exposure 20 "agent-box-$user.service"
+  check "exposure of agent-box-$user-tmux.service is at most 7.0" exposure 70 "agent-box-$user-tmux.service"
+  sed '/^NoNewPrivileges=/s/=.*/=true/; /^\[Service\]/aCapabilityBoundingSet=' \
+    "/etc/systemd/system/agent-box-$user-tmux.service" > "/run/without-sudo-$user.service"
+  check "exposure without sudo is at most 4.5" \
+    systemd-analyze security --offline=true --threshold=45 --no-pager "/run/without-sudo-$user.service"
+done
+for unit in "$golden"/units/*; do
+  systemd-analyze security --offline=true --no-pager "/etc/systemd/system/${unit##*/}" | tail -n1
+done
+
+echo "-- first boot"
+for user in alice bob; do
+  systemctl enable --quiet "agent-box-$user-tmux.service" "agent-box-$user.service"
+  check "agent-box-$user starts" systemctl start "agent-box-$user.service"
+done
+check "the declared main is live" is_state alice main live
+check "the declared review is live" is_state alice review live
+check "the declared tools is live" is_state alice tools live
+check "bob's main is live" is_state bob main live
+check "agents inherit what the configuration lists" \
+  jq -se 'last.environment | .EDITOR == "nano" and .FROM_A_FILE == "secret" and (has("AGENT_BOX_TMUX") | not)' "$launches"
+check "alice's sessions run below the tmux unit" \
+  grep -q agent-box-alice-tmux.service "/proc/$(pgrep -u alice -x claude)/cgroup"
+check "the guide is pointed to" grep -q agent-box-guides/AGENTS.alice.md /home/alice/AGENTS.md
+check "its owner may edit it" test "$(stat -c %a:%U /home/alice/AGENTS.md)" = 644:alice
+check "the session list is nobody else's" test "$(stat -c %a:%U "$registry")" = 600:alice
+check "bob sees nothing of alice" bash -c "! runuser -u bob -- ls /run/agent-box-alice"
+
+echo "-- the supervisor comes and goes"
+before=$(agents alice)
+check "agents run" test -n "$before"
+same_agents() { [ "$(agents alice)" = "$before" ]; }
+check "restart" systemctl restart agent-box-alice.service
+check "a restart of the supervisor changes no agent" same_agents
+cp --remove-destination "$(readlink -f "$STORE-agent-box-0.1.0/bin/agent-box")" /run/agent-box.new
+ln -sf /run/agent-box.new "$STORE-agent-box-0.1.0/bin/agent-box"
+check "restart with a new program" systemctl restart agent-box-alice.service
+check "a new program changes no agent" same_agents
+main_pid() { systemctl show --property MainPID --value agent-box-alice.service; }
+killed=$(main_pid)
+kill -KILL "$killed"
+another() { [ "$(main_pid)" != "$killed" ] && systemctl is-active agent-box-alice.service; }
+check "a killed supervisor comes back" another
+check "a killed supervisor changes no agent" same_agents
+check "its sessions are live" is_state alice main live
+
+echo "-- rm"
+agent=$(pgrep -u alice -x claude)
+check "rm returns" as alice agent-box rm review
+check "rm leaves nothing" bash -c "! kill -0 $agent"
+check "tmux has no such session" bash -c '! runuser -u alice -- tmux -S /run/agent-box-alice/tmux-$(id -u alice)/agent-box has-session -t =review'
+before=$(agents alice)
+check "restart" systemctl restart agent-box-alice.service
+check "what was removed stays removed, although it is declared" bash -c "! jq -e .sessions.review $registry"
+
+echo "-- an edit while the supervisor is stopped"
+check "stop" systemctl stop agent-box-alice.service
+check "a stopped supervisor changes no agent" same_agents
+prompt=$(printf 'line one\n"quotes" $(not run) `nor this` %%s \\ ;\n%s' "$(seq -s ' ' 3000)")
+jq --arg prompt "$prompt" '.sessions.task = {agent: "claude", initialPrompt: $prompt}' "$registry" > /run/edited
+runuser -u alice -- tee "$registry" < /run/edited > /dev/null
+check "the whole prompt is listed" jq -e --arg prompt "$prompt" '.sessions.task.initialPrompt == $prompt' "$registry"
+check "nothing starts it" is_state alice task starting
+check "start" systemctl start agent-box-alice.service
+check "it is live" is_state alice task live
+check "it has run and its prompt is consumed" \
+  jq -e '.sessions.task | .hasRun == true and .initialPrompt == null' "$registry"
+check "the agent got the prompt once, as written" \
+  jq -se --arg sum "$(printf %s "$prompt" | sha256sum | cut -d' ' -f1)" \
+  '[.[] | select(.session == "task")] | length == 1 and .[0].prompt.sha256 == $sum' "$launches"
+check "the other agents are the same" bash -c "[[ \"$(agents alice)\" == *\"\$1\"* ]]" _ "${before%% *}"
+
+echo "-- the terminals' own unit"
+server=$(systemctl show --property MainPID --value agent-box-alice-tmux.service)
+kill -KILL "$server"
+revived() { [ "$(systemctl show --property MainPID --value agent-box-alice-tmux.service)" != "$server" ] && is_state alice main live; }
+check "a killed tmux server comes back with its sessions" revived
+check "bob's are untouched" is_state bob main live
+
+echo "-- the journal"
+check "no unit logged an error" bash -c '! journalctl --quiet --priority err --unit "agent-box-*" | grep .'
+if [ "$failures" != 0 ]; then
+  journalctl --no-pager --unit 'agent-box-*' --lines 80
+  as alice agent-box ls
+  as alice agent-box log
+fi
+echo "$failures failures"
+[ "$failures" = 0 ]

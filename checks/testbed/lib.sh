@@ -1,0 +1,65 @@
+# What a scenario in the testbed is written with.
+
+STORE=/nix/store/eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee
+
+# lay GOLDEN: the golden's users, files and units, as a switch of NixOS would lay them. Programs of
+# other packages are this system's own.
+lay() {
+  local golden=$1 file target package
+  mkdir -p /nix/store
+  grep -rhoE "$STORE-[^/ \":;'=]+/s?bin" "$golden" | sort -u | while IFS= read -r target; do
+    package=${target#"$STORE-"}
+    case $package in
+      agent-box/* | agent-box-session/* | claude-code/* | codex/*) ;;
+      agent-box-*) mkdir -p "$target" && ln -sf /testbed/agent-box /testbed/agent-box-pane "$target/" &&
+        ln -sf agent-box "$target/agent-box-session" ;;
+      *) mkdir -p "${target%/*}" && ln -sfn /usr/bin "$target" ;;
+    esac
+  done
+  for kind in claude-code/bin/claude codex/bin/codex; do
+    mkdir -p "$STORE-${kind%/*}"
+    ln -sf /testbed/stub-agent "$STORE-$kind"
+  done
+  (cd "$golden/store" && find . -type f) | while IFS= read -r file; do
+    target=$STORE-${file#./}
+    mkdir -p "${target%/*}"
+    cp "$golden/store/$file" "$target"
+    if head -c2 "$target" | grep -q '^#!'; then chmod 755 "$target"; else chmod 444 "$target"; fi
+  done
+  cp -r "$golden/etc/." /etc/
+  cp "$golden"/units/* /etc/systemd/system/
+  systemctl daemon-reload
+}
+
+failures=0
+passed() { echo "ok    $*"; }
+failed() { echo "FAIL  $*"; failures=$((failures + 1)); }
+
+# check NAME COMMAND...: the command succeeds, within some seconds.
+check() {
+  local name=$1 deadline=$((SECONDS + 20)) output
+  shift
+  until output=$("$@" 2>&1); do
+    if [ $SECONDS -ge $deadline ]; then
+      failed "$name: $* said: $output"
+      return
+    fi
+    sleep 0.05
+  done
+  passed "$name"
+}
+
+# as USER COMMAND...: like that user at a login.
+as() {
+  local user=$1
+  shift
+  runuser -u "$user" -- env -i HOME="/home/$user" USER="$user" \
+    PATH="$STORE-agent-box/bin:$STORE-agent-box-session/bin:/usr/bin:/usr/sbin" TERM=dumb "$@"
+}
+
+# state USER SESSION: as `agent-box ls` shows it.
+state() { as "$1" agent-box ls --json | jq -r --arg name "$2" '.sessions[] | select(.name == $name) | .state.word'; }
+is_state() { [ "$(state "$1" "$2")" = "$3" ]; }
+
+# agents USER: the pids of the agents that run, in order.
+agents() { pgrep -u "$1" -x 'claude|codex|bash|stub-agent' | sort -n | tr '\n' ' '; }
