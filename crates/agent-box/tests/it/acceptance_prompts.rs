@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::scene::{
     add_claude, ask, edit_registry, entry, id_of, quiet_box, record, say, supervise,
-    supervised_box, wait_launches, wait_mirrored, wait_state,
+    supervised_box, wait_conversation, wait_launches, wait_mirrored, wait_state,
 };
 
 #[test]
@@ -17,7 +17,7 @@ fn a_kickoff_prompt_is_kept_until_the_first_start_and_handed_over_once() {
     assert_eq!(waiting["hasRun"], false);
     let _supervisor = supervise(&mut scene);
     wait_state(&scene, "task1", "live");
-    let first = wait_launches(&scene, "task1", 1);
+    let first = wait_conversation(&scene, "task1", 1);
     assert!(first.prompt().unwrap().ends_with("] look around"), "{:?}", first.prompt());
     wait_mirrored(&scene, "task1");
     let id = id_of(&scene, "task1");

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::scene::{
     add_claude, ask, edit_registry, entry, id_of, names, quiet_box, record, say, state, supervise,
-    supervised_box, wait_launches, wait_mirrored, wait_state,
+    supervised_box, wait_conversation, wait_launches, wait_mirrored, wait_state,
 };
 
 #[test]
@@ -20,7 +20,7 @@ fn after_a_reboot_everything_wanted_comes_back_with_its_conversation() {
     }
     wait_state(&scene, "failed", "post-mortem");
     wait_state(&scene, "works", "live");
-    let launch = wait_launches(&scene, "works", 1);
+    let launch = wait_conversation(&scene, "works", 1);
     wait_launches(&scene, "parked", 1);
     say(&scene, &["stop", "parked"]);
     let id = id_of(&scene, "works");

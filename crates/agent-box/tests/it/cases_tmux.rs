@@ -95,6 +95,7 @@ fn c24_prompts_of_any_size_and_content_reach_the_agent_byte_for_byte() {
 fn c24_a_start_that_cannot_work_is_shown_with_its_reason() {
     let (scene, _supervisor) = supervised_box();
     add_claude(&scene, "much", &[]);
+    wait_launches(&scene, "much", 1);
     wait_mirrored(&scene, "much");
     // Linux takes no argument word of more than 128 KiB.
     edit_registry(&scene, |document| {

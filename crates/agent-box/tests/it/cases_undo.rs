@@ -4,7 +4,7 @@ use agent_box_testkit::within;
 
 use crate::scene::{
     add_claude, ask, entry, id_of, names, quiet_box, registry, say, state, supervise,
-    supervised_box, wait_launches, wait_mirrored, wait_state,
+    supervised_box, wait_conversation, wait_launches, wait_mirrored, wait_state,
 };
 
 #[test]
@@ -12,7 +12,7 @@ fn undo_brings_a_removed_session_back_with_its_conversation() {
     let (scene, _supervisor) = supervised_box();
     add_claude(&scene, "one", &["--prompt", "first task"]);
     wait_state(&scene, "one", "live");
-    let launch = wait_launches(&scene, "one", 1);
+    let launch = wait_conversation(&scene, "one", 1);
     let id = id_of(&scene, "one");
     say(&scene, &["rm", "one"]);
     let history = say(&scene, &["history"]);
@@ -37,7 +37,7 @@ fn undo_gives_a_name_back_to_its_earlier_holder() {
     let (scene, _supervisor) = supervised_box();
     add_claude(&scene, "foo", &["--prompt", "old task"]);
     wait_mirrored(&scene, "foo");
-    let old = wait_launches(&scene, "foo", 1);
+    let old = wait_conversation(&scene, "foo", 1);
     say(&scene, &["rm", "foo"]);
     add_claude(&scene, "foo", &["--prompt", "new task"]);
     let new = wait_launches(&scene, "foo", 2);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use agent_box_testkit::{Finished, Supervisor, TestBox, process, within};
+use agent_box_testkit::{Finished, Launch, Supervisor, TestBox, process, within};
 use serde_json::Value;
 
 /// The built program.
@@ -86,15 +86,23 @@ fn tell(text: &str) {
 
 /// Waits until a session's stub agent has been launched this often, and returns the newest launch.
 #[track_caller]
-pub(crate) fn wait_launches(
-    scene: &TestBox,
-    name: &str,
-    count: usize,
-) -> agent_box_testkit::Launch {
+pub(crate) fn wait_launches(scene: &TestBox, name: &str, count: usize) -> Launch {
     within(20).for_some(&format!("`{name}` was launched {count} times"), || {
         let launches = scene.stubs().launches_of(name);
         launches.get(count.checked_sub(1)?).cloned()
     })
+}
+
+/// Like [`wait_launches`], and until the agent says that its conversation is begun: an agent that
+/// is ended before has nothing that could be resumed.
+#[track_caller]
+pub(crate) fn wait_conversation(scene: &TestBox, name: &str, count: usize) -> Launch {
+    let launch = wait_launches(scene, name, count);
+    let greeting = format!(" {}", launch.conversation());
+    within(10).until(&format!("`{name}` has begun its conversation"), || {
+        scene.tmux().screen(name).contains(&greeting)
+    });
+    launch
 }
 
 /// The registry's document.

@@ -3,7 +3,8 @@
 use agent_box_testkit::{process, within};
 
 use crate::scene::{
-    add_claude, ask, names, put_registry, say, state, supervised_box, wait_launches, wait_state,
+    add_claude, ask, names, put_registry, say, state, supervised_box, wait_conversation,
+    wait_launches, wait_state,
 };
 
 #[test]
@@ -30,7 +31,7 @@ fn story_three_sessions_survive_everything_and_a_removed_one_never_appears() {
             ["fails", "claude", "post-mortem(1)"],
         ]
     );
-    let first = wait_launches(&scene, "works", 1);
+    let first = wait_conversation(&scene, "works", 1);
     let prompt_file = first.prompt().and_then(|text| {
         text.split_whitespace().find(|word| word.starts_with('/')).map(|it| it.trim_matches(':'))
     });
