@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # regenerate.sh [--check]
 #   Writes checks/golden/<example>/ from nixos/agent-box.nix and nixos/examples/<example>.nix, or
-#   says how they differ. Store hashes, and versions of other packages, are left out of the text.
+#   says how they differ.
 #
-#   Needs nix-instantiate and jq, and in NIXPKGS the path of a nixpkgs tree (any tree with the real
-#   NixOS modules and lib does; packages are evaluated, nothing is built).
+#   Needs nix-instantiate, jq and perl, and in NIXPKGS the path of a nixpkgs tree (any tree with the
+#   real NixOS modules and lib does: packages are evaluated, nothing is built).
 set -euo pipefail
 cd "$(dirname "$0")"
 examples=(one-user two-users self-update)
@@ -13,31 +13,26 @@ for program in nix-instantiate jq perl; do
   command -v "$program" > /dev/null || { echo "regenerate.sh: $program is missing; install it" >&2; exit 2; }
 done
 [ -e "${NIXPKGS:-}/nixos/lib/eval-config.nix" ] || { echo "regenerate.sh: set NIXPKGS to a nixpkgs tree" >&2; exit 2; }
-module=${MODULE:-$(readlink -f ../../nixos/agent-box.nix)}
+module=${MODULE:-$PWD/../../nixos/agent-box.nix}
+[ -e "$module" ] || { echo "regenerate.sh: nixos/agent-box.nix is missing; run assemble" >&2; exit 2; }
 
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-export NIX_CONFIG=$'substituters =\nbuild-users-group ='
-
+export NIX_CONFIG='substituters ='
 for example in "${examples[@]}"; do
   nix-instantiate --eval --strict --json ./golden.nix \
     --arg nixpkgs "$NIXPKGS" --arg module "$module" --arg configuration "../../nixos/examples/$example.nix" \
     2> "$out/errors" > "$out/json" || { cat "$out/errors" >&2; exit 1; }
-  perl -pi -e 's{/nix/store/[a-z0-9]{32}-}{/nix/store/eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee-}g;
-    s{(/nix/store/e{32}-(?!agent-box)[^/\s":;\\]*?)-\d[^/\s":;\\]*}{$1}g' "$out/json"
-  jq -r 'keys[]' "$out/json" | while IFS= read -r path; do
-    mkdir -p "$out/golden/$example/$(dirname "$path")"
-    jq -j --arg path "$path" '.[$path]' "$out/json" > "$out/golden/$example/$path"
-  done
+  ./lay-out.sh "$out/json" "$out/golden/$example"
 done
 # What the goldens were made from: the module without the source that it embeds.
 sed '/^module {$/,$d' "$module" | sha256sum | cut -d' ' -f1 > "$out/golden/module.sha256"
 
 if [ "${1:-}" = --check ]; then
-  rc=0
-  for path in "${examples[@]}" module.sha256; do diff -ruN "$path" "$out/golden/$path" || rc=1; done
-  [ $rc = 0 ] || echo "the goldens are stale; run checks/golden/regenerate.sh and look at the difference" >&2
-  exit $rc
+  status=0
+  for path in "${examples[@]}" module.sha256; do diff -ruN "$path" "$out/golden/$path" || status=1; done
+  [ $status = 0 ] || echo "the goldens are stale; run checks/golden/regenerate.sh and look at the difference" >&2
+  exit $status
 fi
 rm -rf "${examples[@]}"
 cp -r "$out/golden/." .

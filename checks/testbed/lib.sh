@@ -41,7 +41,8 @@ check() {
   shift
   until output=$("$@" 2>&1); do
     if [ $SECONDS -ge $deadline ]; then
-      failed "$name: $* said: $output"
+      printf -v output '%.400s' "$* said: $output"
+      failed "$name: $output"
       return
     fi
     sleep 0.05

@@ -4,7 +4,7 @@
   { home, lib, runtime, sudoRules, tmuxUnit, ... }:
   {
     # The unit in which agents run: they install, compile, trace and sandbox things of their own, so
-    # system calls, namespaces, devices of the network and writable code stay theirs.
+    # namespaces, the network, tracing and writable code stay theirs.
     agentHardening =
       user:
       {
@@ -25,6 +25,9 @@
         RestrictSUIDSGID = true;
         LockPersonality = true;
         ProtectHostname = true;
+        # What nobody without root's rights could call with success anyway.
+        SystemCallFilter = "~@clock @cpu-emulation @module @obsolete @raw-io @reboot @swap";
+        SystemCallErrorNumber = "EPERM";
         # Sudo gains privileges by design; without a rule nothing here needs any.
         NoNewPrivileges = sudoRules == [ ];
       }
@@ -34,8 +37,9 @@
 
     # The supervisor runs tmux clients and edits files of its user's home; it runs no agent.
     # Left out: PrivateUsers (ptrace rules would hide the environment of agents, which says whose
-    # they are), PrivateNetwork and ProcSubset (both hide /proc/net/unix, which names a tmux server
-    # that lost its socket).
+    # they are), ProtectProc (hides processes that made themselves undumpable, as ssh-agent does),
+    # PrivateNetwork and ProcSubset (both hide /proc/net/unix, which names a tmux server that lost
+    # its socket).
     supervisorHardening = user: {
       PrivateTmp = true;
       PrivateDevices = true;
@@ -51,7 +55,6 @@
       ProtectKernelLogs = true;
       ProtectKernelModules = true;
       ProtectKernelTunables = true;
-      ProtectProc = "invisible";
       RestrictNamespaces = true;
       RestrictRealtime = true;
       RestrictSUIDSGID = true;

@@ -8,7 +8,7 @@
 #              constant), socketName, systemRuntime (the runtime directory without its user),
 #              configDirectory and stateDirectory (below the home)
 #   payload    the files below nixos/payload: path = contents
-#   source     hash (SRI, of the tree as a NAR), tag (short hash of files), files: path = contents
+#   source     hash (SRI, of the tree as a NAR), files: path = contents
 let
   constants = {
     /*= constants =*/

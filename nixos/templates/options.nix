@@ -167,10 +167,9 @@
     };
 
     files = mkOption {
-      type = types.attrsOf types.package;
+      type = types.listOf types.package;
       internal = true;
-      readOnly = true;
-      description = "The store files behind the units, by name, for checks.";
+      description = "The text files in the store that the units name, for checks.";
     };
   }
 )

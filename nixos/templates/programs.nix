@@ -4,7 +4,8 @@
   let
     # The name carries a hash of the embedded text: a changed text under a stale output hash would
     # otherwise silently reuse the old tree.
-    tree = pkgs.runCommand "agent-box-source-${source.tag}" {
+    tag = builtins.substring 0 12 (builtins.hashString "sha256" (builtins.toJSON source.files));
+    tree = pkgs.runCommand "agent-box-source-${tag}" {
       __structuredAttrs = true;
       sources = source.files;
       outputHashMode = "recursive";

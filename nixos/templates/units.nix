@@ -13,6 +13,8 @@
       ++ [ pkgs.bashInteractive pkgs.coreutils pkgs.git pkgs.gh ]
       ++ lib.optional (sudoRules != [ ]) "/run/wrappers";
 
+    inheritScript = pkgs.writeShellScript "agent-box-inherit" payload."scripts/inherit.sh";
+
     # Root's, so that its user cannot point it elsewhere.
     inheritFile = user: "/run/agent-box/inherit-${user}";
 
@@ -22,12 +24,17 @@
       # A rebuild must not end an agent: the server that runs stays until the next boot.
       restartIfChanged = false;
       stopIfChanged = false;
-      path = userPath user;
+      startLimitIntervalSec = 0;
+      # For the launchers' own use; agents get what the supervisor has.
+      path = [ tmux ];
       environment = {
         HOME = home user;
         TMUX_TMPDIR = runtime user;
       };
-      serviceConfig = agentHardening user // {
+      serviceConfig = agentHardening user // lib.optionalAttrs cfg.protectMemory {
+        # Launchers raise it for their agents.
+        OOMScoreAdjust = lib.mkDefault (-500);
+      } // {
         Type = "exec";
         User = user;
         WorkingDirectory = "~";
@@ -41,6 +48,8 @@
         # The unit counts as started when the server answers, not when it was executed.
         ExecStartPost = "${pkgs.bash}/bin/sh -c 'until ${tmux}/bin/tmux -L ${constants.socketName} -N list-sessions >/dev/null 2>&1; do sleep 0.02; done'";
         TimeoutStartSec = 30;
+        # The launchers kill what is left after the grace time.
+        TimeoutStopSec = cfg.graceTime + 10;
         Restart = "always";
         RestartSec = 1;
         # A group for each session below this unit's; the server sits in a leaf, as cgroup v2 demands.
@@ -95,7 +104,9 @@
           })
           (lib.mapAttrs (_: lib.mkForce) options.environment)
         ];
-        serviceConfig = supervisorHardening user // {
+        serviceConfig = supervisorHardening user // lib.optionalAttrs cfg.protectMemory {
+          OOMScoreAdjust = lib.mkDefault (-500);
+        } // {
           Type = "notify";
           User = user;
           WorkingDirectory = "~";
@@ -108,12 +119,14 @@
         // lib.optionalAttrs (files != [ ]) {
           # Agents inherit only variables that are listed. The names of those in the files are known
           # on the box alone, so they are listed there, before the supervisor starts.
-          ExecStartPre = "+${pkgs.writeShellScript "agent-box-inherit" payload."scripts/inherit.sh"} ${inheritFile user} ${lib.escapeShellArgs files}";
+          ExecStartPre = "+${inheritScript} ${inheritFile user} ${lib.escapeShellArgs files}";
           EnvironmentFile = files ++ [ "-${inheritFile user}" ];
         };
       };
   in
   {
+    services.agent-box.files = [ tmuxConf inheritScript ];
+
     systemd.services = lib.mkMerge (
       map (user: {
         ${tmuxUnit user} = tmuxService user;

@@ -1,7 +1,12 @@
 # Moving the box to the newest agent-box, when somebody starts the unit.
 (
-  { cfg, lib, payload, pkgs, config, ... }:
+  { cfg, config, lib, payload, pkgs, ... }:
+  let
+    script = pkgs.writeShellScript "agent-box-update" payload."scripts/update.sh";
+  in
   lib.mkIf cfg.selfUpdate.enable {
+    services.agent-box.files = [ script ];
+
     systemd.services.agent-box-update = {
       description = "Move this box to the newest agent-box";
       path = [ pkgs.curl pkgs.jq pkgs.openssl pkgs.coreutils pkgs.util-linux config.nix.package ];
@@ -17,7 +22,7 @@
       };
       serviceConfig = {
         Type = "oneshot";
-        ExecStart = pkgs.writeShellScript "agent-box-update" payload."scripts/update.sh";
+        ExecStart = script;
       };
     };
   }

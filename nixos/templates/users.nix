@@ -1,10 +1,9 @@
 # Linux users, what they may do, and what they and their agents find on the box.
 (
-  { agentPath, cfg, guide, guidePath, home, lib, pkgs, pointer, seed, sudoRules, tmuxConf, ... }:
+  { agentPath, cfg, commands, guide, guidePath, home, lib, pkgs, pointer, seed, sudoRules, ... }:
   let
     users = lib.attrNames cfg.users;
     guided = lib.filter (user: cfg.users.${user}.agentsMd != null) users;
-    byName = suffix: value: of: lib.listToAttrs (map (user: lib.nameValuePair "${user}-${suffix}" (value user)) of);
   in
   {
     users.users = lib.mapAttrs (user: options: {
@@ -27,7 +26,7 @@
       })
     ];
 
-    services.agent-box.files = { "tmux.conf" = tmuxConf; } // byName "sessions.json" seed users // byName "agents-pointer.md" pointer guided;
+    services.agent-box.files = map seed users ++ map pointer guided ++ commands;
 
     security.sudo.extraRules = lib.mkIf (sudoRules != [ ]) [
       {

@@ -1,0 +1,133 @@
+# The checks of the flake, one a promise.
+#
+# nixpkgs    the flake's input
+# pkgs       its packages for the system that checks
+# module     nixos/agent-box.nix
+# source     the whole repository
+# assemble   the package of the program that renders the module
+{ nixpkgs, pkgs, module, source, assemble }:
+let
+  inherit (pkgs) lib;
+
+  examples = lib.mapAttrs' (name: _: lib.nameValuePair (lib.removeSuffix ".nix" name) (source + "/nixos/examples/${name}")) (
+    lib.filterAttrs (name: _: lib.hasSuffix ".nix" name) (builtins.readDir (source + "/nixos/examples"))
+  );
+
+  # A system that could be installed, as far as evaluation goes.
+  evaluate =
+    module: configuration:
+    (nixpkgs.lib.nixosSystem {
+      modules = [
+        module
+        configuration
+        {
+          nixpkgs.hostPlatform = pkgs.stdenv.hostPlatform.system;
+          fileSystems."/" = { device = "/dev/vda"; fsType = "ext4"; };
+          boot.loader.grub.device = "/dev/vda";
+          system.stateVersion = lib.trivial.release;
+        }
+      ];
+    }).config;
+
+  # Succeeds if there is nothing to complain about.
+  complaints = name: list: pkgs.runCommand name { text = lib.concatMapStrings (it: "${it}\n") list; } ''
+    if [ -n "$text" ]; then printf %s "$text" >&2; exit 1; fi
+    touch "$out"
+  '';
+  expect = condition: complaint: lib.optional (!condition) complaint;
+
+  # Evaluated to the end, nothing of it built.
+  wholeSystem = config: builtins.unsafeDiscardStringContext config.system.build.toplevel.drvPath;
+
+  vm = test: pkgs.testers.runNixOSTest (import test { inherit lib module pkgs; });
+in
+{
+  module-generated-up-to-date = pkgs.runCommand "module-generated-up-to-date" { } ''
+    ${assemble}/bin/assemble --check --repo ${source}
+    touch "$out"
+  '';
+
+  assemble-escaping = assemble.overrideAttrs { doCheck = true; };
+
+  # The module from a store path of its own, with nothing beside it.
+  module-single-file =
+    let
+      alone = builtins.path { path = module; name = "agent-box.nix"; };
+    in
+    complaints "module-single-file" (
+      expect (lib.hasSuffix ".drv" (wholeSystem (evaluate alone examples.one-user))) "no system from a lone module"
+    );
+
+  examples = complaints "examples" (
+    lib.concatLists (lib.mapAttrsToList (
+      name: example:
+      let
+        config = evaluate module example;
+      in
+      map (it: "${name}: ${it.message}") (lib.filter (it: !it.assertion) config.assertions)
+      ++ map (it: "${name}: ${it}") config.warnings
+    ) examples)
+  );
+
+  multi-user =
+    let
+      inherit (evaluate module examples.two-users) systemd;
+      services = [ "agent-box-alice" "agent-box-alice-tmux" "agent-box-bob" "agent-box-bob-tmux" ];
+    in
+    complaints "multi-user" (
+      lib.concatMap (name: expect (systemd.services ? ${name}) "there is no ${name}.service") services
+      # A switch must end no agent.
+      ++ lib.concatMap (name: expect (!systemd.services.${name}.restartIfChanged) "a switch restarts ${name}.service")
+        [ "agent-box-alice-tmux" "agent-box-bob-tmux" ]
+    );
+
+  # Exactly two directives reach the receiver, and no login stands before them.
+  webhook-route =
+    let
+      config = evaluate module {
+        services.agent-box = {
+          enable = true;
+          users.alice = { };
+          web = { enable = true; domain = "box.example.org"; };
+        };
+      };
+      lines = lib.splitString "\n" config.services.caddy.configFile.text;
+      from = lib.lists.findFirstIndex (line: lib.trim line == "handle /alice/webhook* {") null lines;
+    in
+    complaints "webhook-route" (
+      expect (
+        from != null
+        && map lib.trim (lib.sublist (from + 1) 3 lines) == [
+          "uri strip_prefix /alice/webhook"
+          "reverse_proxy unix//run/agent-box-webhook/alice.sock"
+          "}"
+        ]
+      ) "the route is not what it should be: ${config.services.caddy.configFile.text}"
+    );
+
+  golden = pkgs.runCommand "golden" { nativeBuildInputs = [ pkgs.jq pkgs.perl ]; } (
+    lib.concatMapStrings (
+      name:
+      let
+        texts = import ./golden/golden.nix {
+          inherit module nixpkgs;
+          configuration = examples.${name};
+        };
+        json = builtins.toFile "${name}.json" (builtins.unsafeDiscardStringContext (builtins.toJSON texts));
+      in
+      ''
+        bash ${./golden/lay-out.sh} ${json} ${name}
+        diff -ru ${./golden + "/${name}"} ${name}
+      ''
+    ) (lib.attrNames examples)
+    + ''
+      touch "$out"
+    ''
+  );
+}
+# Virtual machines: they need a builder with KVM.
+// lib.optionalAttrs (pkgs.stdenv.hostPlatform.system == "x86_64-linux") {
+  sessions = vm ./vm/sessions.nix;
+  memory-protection = vm ./vm/memory-protection.nix;
+  update-keeps-agents = vm ./vm/update-keeps-agents.nix;
+}
