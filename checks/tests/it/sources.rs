@@ -39,11 +39,14 @@ pub(crate) fn top(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// All files below `crates` and `checks`, and the single files at the top, that end so.
+/// All files of the workspace's crates, and the single files at the top, that end so.
 pub(crate) fn sources(ending: &str) -> Vec<Source> {
     let mut found = Vec::new();
-    for folder in ["crates", "checks"] {
-        collect(&root().join(folder), ending, &mut found);
+    for folder in ["crates", "checks", "assemble"] {
+        let folder = root().join(folder);
+        if folder.is_dir() {
+            collect(&folder, ending, &mut found);
+        }
     }
     for entry in fs::read_dir(root()).unwrap() {
         let path = entry.unwrap().path();
@@ -60,7 +63,7 @@ fn collect(folder: &Path, ending: &str, found: &mut Vec<Source>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
-        if path.is_dir() && !["target", "fixtures"].contains(&name) {
+        if path.is_dir() && !["target", "fixtures", "golden"].contains(&name) {
             collect(&path, ending, found);
         } else if path.is_file() && name.ends_with(ending) {
             found.push(source(&path));
