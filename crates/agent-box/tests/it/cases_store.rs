@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::scene::{
     add_claude, ask, entry, names, parse, put_registry, quiet_box, registry, registry_bytes, say,
-    state, supervise, supervised_box, wait_launches, wait_mirrored, wait_state,
+    state, supervise, supervised_box, tell, wait_launches, wait_mirrored, wait_state,
 };
 
 /// The commands that change something; none may succeed on a damaged list.
@@ -147,7 +147,7 @@ fn c5_on_a_full_disk_commands_fail_and_say_so_and_everything_works_again_with_ro
 fn survive_full_disk(place: &str) {
     let mut scene = quiet_box();
     let Some(disk) = SmallDisk::over(scene.home().join(place)) else {
-        eprintln!("not run: mounting a tmpfs needs root");
+        tell("not run: mounting a tmpfs needs root");
         return;
     };
     let _supervisor = supervise(&mut scene);

@@ -79,8 +79,9 @@ pub(crate) fn wait_state(scene: &TestBox, name: &str, wanted: &str) {
     });
 }
 
+/// Says something beside a test.
 #[expect(clippy::print_stderr, reason = "the test runner shows this beside a panic")]
-fn tell(text: &str) {
+pub(crate) fn tell(text: &str) {
     eprintln!("{text}");
 }
 
