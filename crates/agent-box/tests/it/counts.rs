@@ -14,7 +14,7 @@ fn counted_tmux(scene: &mut TestBox) {
     let log = scene.home().join("clients.log");
     let program = scene.home().join("counted-tmux");
     let text = format!("#!/bin/sh\necho client >> '{}'\nexec tmux \"$@\"\n", log.display());
-    fs::write(&program, text).unwrap();
+    scene.put("counted-tmux", &text);
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     scene.set("AGENT_BOX_TMUX", program);
 }
