@@ -3,6 +3,8 @@
 /// One variable of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
+    /// What it is called here and in the Nix module.
+    pub constant: &'static str,
     /// Its name.
     pub name: &'static str,
     /// What it means.
@@ -14,7 +16,9 @@ macro_rules! variables {
         $(#[doc = $meaning] pub const $constant: &str = $name;)*
 
         /// The whole table, for documents and checks.
-        pub const TABLE: &[Variable] = &[$(Variable { name: $name, meaning: $meaning }),*];
+        pub const TABLE: &[Variable] = &[
+            $(Variable { constant: stringify!($constant), name: $name, meaning: $meaning }),*
+        ];
     };
 }
 

@@ -1,0 +1,59 @@
+//! This repository itself: its module is current, and its Nix files are Nix.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agent_box_assemble::{COMMAND, MODULE, Sources, difference, render};
+
+/// The top of the repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Every Nix file below a directory but those that other tools put there.
+fn nix_files(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let entry = entry.unwrap();
+        let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+        if entry.file_type().unwrap().is_dir() {
+            if !name.starts_with('.') && name != "target" {
+                nix_files(&path, found);
+            }
+        } else if path.extension().is_some_and(|extension| extension == "nix") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_generated_module_is_current() {
+    let committed = fs::read_to_string(root().join(MODULE)).unwrap_or_default();
+    let rendered = render(&Sources::read(&root()).unwrap()).unwrap();
+    if let Some(diff) = difference::unified(MODULE, &committed, &rendered) {
+        let head: Vec<&str> = diff.lines().take(60).collect();
+        panic!("run `{COMMAND}` and commit the result:\n{}", head.join("\n"));
+    }
+}
+
+#[test]
+fn every_nix_file_parses_templates_too() {
+    let mut files = Vec::new();
+    nix_files(&root(), &mut files);
+    assert!(files.len() > 3, "no Nix files below {}", root().display());
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let errors = rnix::Root::parse(&text).errors().to_vec();
+        assert!(errors.is_empty(), "{}: {errors:?}", file.display());
+        // Real Nix also refuses names that nothing defines.
+        crate::nix::parses(&file);
+    }
+}
+
+#[test]
+fn rendering_twice_gives_the_same_bytes() {
+    let once = || render(&Sources::read(&root()).unwrap()).unwrap();
+    let first = once();
+    assert!(first == once());
+    let here = root().into_os_string().into_string().unwrap();
+    assert!(!first.contains(&here), "the module names the directory it was made in");
+}
