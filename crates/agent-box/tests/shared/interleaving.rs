@@ -19,7 +19,9 @@ use crate::oracle::Oracle;
 /// Scripts in one box's life.
 const SCRIPTS: usize = 20;
 /// Names that the operators fight over.
-const NAMES: [&str; 3] = ["red", "green", "blue"];
+const NAMES: [&str; 2] = ["red", "green"];
+/// How many of [`POINTS`], from the first, belong to a start.
+const OF_A_START: usize = 10;
 /// Every point that a script may hold or kill a process at.
 const POINTS: [&str; 22] = [
     "supervisor.after-planning",
@@ -102,7 +104,8 @@ impl Dice {
             18..32 => Step::Run("rm", self.pick(&NAMES)),
             32..38 => Step::Run("stop", self.pick(&NAMES)),
             38..46 => Step::Run("restart", self.pick(&NAMES)),
-            46..58 => Step::Hold(self.pick(&POINTS)),
+            46..54 => Step::Hold(self.pick(&POINTS[..OF_A_START])),
+            54..58 => Step::Hold(self.pick(&POINTS)),
             58..64 => Step::KillAt(self.pick(&POINTS)),
             64..68 => Step::Release,
             68..71 => Step::KillHeld,

@@ -3,15 +3,14 @@
 use agent_box_testkit::process;
 use rustix::process::Signal;
 
-use super::stage::{IN_LAUNCHER, Stage, at_each, every_point};
+use super::stage::{IN_LAUNCHER, IN_SUPERVISOR, Stage, at_each};
 
-#[test]
-fn p4_a_supervisor_killed_at_every_point_of_a_start_leaves_one_agent() {
-    at_each(every_point(), |stage| {
+at_every_point_of_a_start! {
+    p4_a_supervisor_killed_at_every_point_of_a_start_leaves_one_agent: |stage| {
         stage.kill_supervisor();
         // The successor finds the start half done, and then it goes on.
         stage.supervise();
-    });
+    };
 }
 
 #[test]
@@ -27,21 +26,15 @@ fn p5_a_launcher_killed_at_every_point_of_a_start_delivers_the_prompt_once() {
     at_each(IN_LAUNCHER, |stage| {
         process::send(stage.held_process(), Signal::KILL);
     });
-}
 
-#[test]
-fn p5_a_tmux_server_killed_at_every_point_of_a_start_delivers_the_prompt_once() {
-    at_each(every_point(), |stage| stage.test_box.tmux().kill_server());
-}
+    p5_a_tmux_server_killed_at_every_point_of_a_start_delivers_the_prompt_once: |stage| stage.test_box.tmux().kill_server();
 
-#[test]
-fn p5_everything_killed_at_every_point_of_a_start_delivers_the_prompt_once() {
-    at_each(every_point(), |stage| {
+    p5_everything_killed_at_every_point_of_a_start_delivers_the_prompt_once: |stage| {
         let held = stage.held_process();
         stage.kill_supervisor();
         stage.test_box.tmux().kill_server();
         process::send(held, Signal::KILL);
-    });
+    };
 }
 
 #[test]

@@ -3,53 +3,37 @@
 use agent_box_session_store::EventKind;
 use agent_box_testkit::within;
 
-use super::stage::{QUEST, Stage, at_each, every_point};
+use super::stage::{IN_LAUNCHER, IN_SUPERVISOR, QUEST, Stage, at_each};
 
-#[test]
-fn p3_rm_at_every_point_of_a_start_leaves_nothing_live() {
-    at_each(every_point(), |stage| stage.remove(QUEST));
-}
+at_every_point_of_a_start! {
+    p3_rm_at_every_point_of_a_start_leaves_nothing_live: |stage| stage.remove(QUEST);
 
-#[test]
-fn p3_rm_without_a_supervisor_at_every_point_of_a_start_leaves_nothing_live() {
-    at_each(every_point(), |stage| {
+    p3_rm_without_a_supervisor_at_every_point_of_a_start_leaves_nothing_live: |stage| {
         stage.kill_supervisor();
         stage.remove(QUEST);
-    });
-}
+    };
 
-#[test]
-fn p3_a_successor_added_at_every_point_of_a_start_gets_nothing_of_its_predecessor() {
-    at_each(every_point(), |stage| {
+    p3_a_successor_added_at_every_point_of_a_start_gets_nothing_of_its_predecessor: |stage| {
         stage.remove(QUEST);
         stage.add(QUEST);
-    });
-}
+    };
 
-#[test]
-fn p4_stop_at_every_point_of_a_start_leaves_nothing_live_and_restart_brings_one_agent() {
-    at_each(every_point(), |stage| {
+    p4_stop_at_every_point_of_a_start_leaves_nothing_live_and_restart_brings_one_agent: |stage| {
         stage.run(&["stop", QUEST]).expect_success();
         stage.release();
         stage.settle();
         stage.run(&["restart", QUEST]).expect_success();
-    });
-}
+    };
 
-#[test]
-fn p4_restart_at_every_point_of_a_start_leaves_one_agent_of_the_newest_intent() {
-    at_each(every_point(), |stage| {
+    p4_restart_at_every_point_of_a_start_leaves_one_agent_of_the_newest_intent: |stage| {
         stage.run(&["restart", QUEST]).expect_success();
-    });
-}
+    };
 
-#[test]
-fn p4_three_operators_at_every_point_of_a_start_leave_what_the_last_one_asked_for() {
-    at_each(every_point(), |stage| {
+    p4_three_operators_at_every_point_of_a_start_leave_what_the_last_one_asked_for: |stage| {
         stage.run(&["restart", QUEST]).expect_success();
         stage.run(&["stop", QUEST]).expect_success();
         stage.run(&["restart", QUEST]).expect_success();
-    });
+    };
 }
 
 #[test]

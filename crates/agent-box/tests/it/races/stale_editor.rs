@@ -1,12 +1,11 @@
 //! A file that was opened before an `rm` and saved after it brings the removed entry back.
 
-use super::stage::{QUEST, at_each, every_point};
+use super::stage::{IN_LAUNCHER, IN_SUPERVISOR, QUEST, at_each};
 
 const REGISTRY: &str = ".config/agent-box/sessions.json";
 
-#[test]
-fn p3_a_removed_session_that_a_stale_editor_brings_back_starts_anew_without_its_prompt() {
-    at_each(every_point(), |stage| {
+at_every_point_of_a_start! {
+    p3_a_removed_session_that_a_stale_editor_brings_back_starts_anew_without_its_prompt: |stage| {
         let opened = stage.test_box.read(REGISTRY);
         let id = stage.session.unwrap();
         stage.remove(QUEST);
@@ -17,5 +16,5 @@ fn p3_a_removed_session_that_a_stale_editor_brings_back_starts_anew_without_its_
         let [(_, entry)] = registry.entries().collect::<Vec<_>>()[..] else { panic!("one entry") };
         assert_ne!(entry.id, Some(id), "the old id stays buried");
         assert_eq!(entry.spec.initial_prompt, None, "its prompt was for the removed session");
-    });
+    };
 }
