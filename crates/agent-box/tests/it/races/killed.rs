@@ -26,8 +26,12 @@ fn p5_a_launcher_killed_at_every_point_of_a_start_delivers_the_prompt_once() {
     at_each(IN_LAUNCHER, |stage| {
         process::send(stage.held_process(), Signal::KILL);
     });
+}
 
-    p5_a_tmux_server_killed_at_every_point_of_a_start_delivers_the_prompt_once: |stage| stage.test_box.tmux().kill_server();
+at_every_point_of_a_start! {
+    p5_a_tmux_server_killed_at_every_point_of_a_start_delivers_the_prompt_once: |stage| {
+        stage.test_box.tmux().kill_server();
+    };
 
     p5_everything_killed_at_every_point_of_a_start_delivers_the_prompt_once: |stage| {
         let held = stage.held_process();
