@@ -1,8 +1,17 @@
-//! A deleter killed at every point of its own, at every point of a start.
+//! A deleter killed at every point of its own, while a start is held.
 
 use agent_box_testkit::TestPoints;
 
-use super::stage::{QUEST, Stage, at_each, every_point};
+use super::stage::{QUEST, Stage, at_each};
+
+/// The points of a start between which a deleter finds something else to end.
+const STARTS: [&str; 5] = [
+    "supervisor.after-planning",
+    "supervisor.before-new-session",
+    "pane.before-gate",
+    "pane.after-starting",
+    "pane.after-exec",
+];
 
 /// Lets a deleter die at `point`; returns whether it came that far.
 fn kill_deleter(stage: &mut Stage, point: &str) -> bool {
@@ -21,10 +30,10 @@ fn is_listed(stage: &Stage) -> bool {
     stage.session.is_some_and(|id| stage.oracle.store.read().unwrap().registry.lists(id))
 }
 
-/// Kills a deleter at its point while a start is held at each of its points.
+/// Kills a deleter at its point, once with a start held at each of [`STARTS`].
 fn killed_at(point: &str, committed: bool, with_the_supervisor: bool) {
     let mut came = 0;
-    at_each(every_point(), |stage| {
+    at_each(STARTS, |stage| {
         let died = kill_deleter(stage, point);
         came += usize::from(died);
         assert_eq!(is_listed(stage), died && !committed, "the rename is the commit");
@@ -39,28 +48,32 @@ fn killed_at(point: &str, committed: bool, with_the_supervisor: bool) {
     assert!(came > 0, "no deleter came to {point}");
 }
 
-macro_rules! deleters {
-    ($($name:ident at $point:literal $(committed $committed:literal)?;)*) => {$(
+#[test]
+fn p3_a_deleter_killed_before_its_rename_has_removed_nothing() {
+    killed_at("store.locked", false, false);
+    killed_at("store.before-rename", false, false);
+}
+
+macro_rules! after_the_commit {
+    ($($name:ident: $point:literal,)*) => {$(
         mod $name {
             #[test]
-            fn p3_a_deleter_killed_leaves_all_or_nothing() {
-                super::killed_at($point, false $(|| $committed)?, false);
+            fn p3_a_killed_deleter_leaves_nothing_live() {
+                super::killed_at($point, true, false);
             }
 
             #[test]
-            fn p3_a_deleter_and_the_supervisor_killed_leave_all_or_nothing() {
-                super::killed_at($point, false $(|| $committed)?, true);
+            fn p3_a_deleter_killed_with_the_supervisor_leaves_nothing_live() {
+                super::killed_at($point, true, true);
             }
         }
     )*};
 }
 
-deleters! {
-    with_the_lock at "store.locked";
-    before_the_rename at "store.before-rename";
-    after_the_rename at "store.after-rename" committed true;
-    before_the_tombstone at "store.before-tombstone" committed true;
-    after_the_tombstone at "store.after-tombstone" committed true;
-    after_the_first_signal at "ending.after-term" committed true;
-    before_the_terminal at "ending.before-terminal" committed true;
+after_the_commit! {
+    after_the_rename: "store.after-rename",
+    before_the_tombstone: "store.before-tombstone",
+    after_the_tombstone: "store.after-tombstone",
+    after_the_first_signal: "ending.after-term",
+    before_the_terminal: "ending.before-terminal",
 }

@@ -25,11 +25,6 @@ const GATE: &str = "pane.in-gate";
 /// The session that is started: its name is given away again and again.
 pub(super) const QUEST: &str = "quest";
 
-/// All points of a start, in order.
-pub(super) fn every_point() -> impl Iterator<Item = &'static str> {
-    IN_SUPERVISOR.into_iter().chain(IN_LAUNCHER)
-}
-
 /// Holds a start at each of the points in turn, lets `act` do its worst, and checks what became
 /// of it. The same box and the same name serve all of them, so each round is a successor.
 pub(super) fn at_each(
