@@ -1,4 +1,8 @@
 //! Agents that ignore HUP and TERM and leave a process in a kernel session of its own.
+//!
+//! Seen red with an ending that ends only the launcher (what the agent left behind lives when `rm`
+//! returns), and with neither the lifetime lock nor the proof that the old launch is gone (a
+//! killed launcher's leftovers live beside the next launch).
 
 use agent_box_testkit::{process, within};
 use rustix::process::Signal;

@@ -1,4 +1,8 @@
 //! A request for a session that outlives its sender: the tmux server stands still meanwhile.
+//!
+//! The operator's own request to close the terminal waits in the same queue, so the launcher that
+//! comes too late is either refused by its gate or ended before it. Seen red with the check in the
+//! gate taken out, for the successor and for `restart`.
 
 use agent_box_testkit::{process, within};
 use rustix::process::Signal;

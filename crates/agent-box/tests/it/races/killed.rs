@@ -1,4 +1,6 @@
 //! The supervisor, the launcher or the tmux server killed while a start is held.
+//!
+//! Seen red with a harness that finds no prompt in any transcript: it arrives twice.
 
 use agent_box_testkit::process;
 use rustix::process::Signal;
@@ -41,6 +43,7 @@ at_every_point_of_a_start! {
     };
 }
 
+/// Seen red with a supervisor that watched only the launchers on record: it slept until its tick.
 #[test]
 fn a_launcher_killed_before_its_gate_is_noticed_while_other_sessions_live() {
     let mut stage = Stage::new();

@@ -1,4 +1,7 @@
 //! `rm`, `stop`, `restart` and `rm` + `add` while a start is held.
+//!
+//! Seen red with the check in the launcher's gate taken out: the removed session is started after
+//! its `rm` has returned.
 
 use agent_box_session_store::EventKind;
 use agent_box_testkit::within;

@@ -1,4 +1,6 @@
 //! A file that was opened before an `rm` and saved after it brings the removed entry back.
+//!
+//! Seen red with tombstones that nobody looks at: the removed session is started again.
 
 use super::stage::{IN_LAUNCHER, IN_SUPERVISOR, QUEST, at_each};
 
