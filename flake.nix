@@ -76,6 +76,8 @@
           {
             nixpkgs.hostPlatform = "x86_64-linux";
             system.stateVersion = lib.trivial.release;
+            # A machine to try things in, quickly.
+            documentation.enable = false;
           }
         ];
       };

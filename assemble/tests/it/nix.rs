@@ -49,36 +49,36 @@ impl Nix {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// Builds these files as the module does, promising this hash.
+    /// Builds these files by the module's own derivation, promising this hash.
     fn build(&self, files: &BTreeMap<String, String>, hash: &str) -> Output {
-        let expression = format!(
-            r#"let sources = {};
-in derivation {{
-  name = "tree-${{builtins.substring 0 12 (builtins.hashString "sha256" (builtins.toJSON sources))}}";
-  system = builtins.currentSystem;
-  builder = "/bin/bash";
-  __structuredAttrs = true;
-  inherit sources;
-  outputHashMode = "recursive";
-  outputHashAlgo = "sha256";
-  outputHash = "{hash}";
-  args = [ "-c" ''
-    PATH=/usr/bin:/bin
-    . "$NIX_ATTRS_SH_FILE"
-    out=${{"$"}}{{outputs[out]}}
-    for file in "''${{!sources[@]}}"; do
-      mkdir -p "$out/$(dirname "$file")"
-      printf %s "''${{sources[$file]}}" > "$out/$file"
-    done
-  '' ];
-}}
-"#,
-            literal(files)
-        );
-        write(self.0.path(), "tree.nix", &expression);
-        self.command("nix-build").args(["tree.nix", "--no-out-link"]).output().unwrap()
+        write(self.0.path(), "files.nix", literal(files).as_str());
+        write(self.0.path(), "tree.nix", TREE);
+        let mut command = self.command("nix-build");
+        command.args(["tree.nix", "--no-out-link", "--argstr", "hash", hash, "--arg", "programs"]);
+        command.arg(root().join("nixos/templates/programs.nix")).output().unwrap()
     }
 }
+
+/// The module's source tree, with stand-ins for what building the programs would need.
+const TREE: &str = r#"{ programs, hash }:
+(import programs {
+  cfg = { };
+  constants.version = "0";
+  env = { };
+  lib = { };
+  source = { inherit hash; files = import ./files.nix; };
+  pkgs = {
+    tmux.override = _: { };
+    rustPlatform.buildRustPackage = package: package;
+    runCommand = name: attributes: command: derivation (attributes // {
+      inherit name;
+      system = builtins.currentSystem;
+      builder = "/bin/bash";
+      args = [ "-c" (". \"$NIX_ATTRS_SH_FILE\"\nPATH=/usr/bin:/bin out=\${outputs[out]}\n" + command) ];
+    });
+  };
+}).builtPackage.src
+"#;
 
 impl Drop for Nix {
     fn drop(&mut self) {
