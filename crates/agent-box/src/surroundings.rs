@@ -89,6 +89,7 @@ impl Surrounded {
             agents_pointer: variable(env::AGENTS_POINTER).map(PathBuf::from),
             claude_guide_target: variable(env::CLAUDE_GUIDE_TARGET).map(PathBuf::from),
             inherited: self.inherited(),
+            inherit: inherit(),
         }))
     }
 
@@ -110,10 +111,10 @@ impl Surrounded {
 
     /// The variables that agents may inherit; what identifies the user is never missing.
     fn inherited(&self) -> Vec<(String, String)> {
-        let mut variables: Vec<(String, String)> = env::INHERITED
-            .iter()
-            .filter_map(|name| Some(((*name).to_owned(), text(name)?)))
-            .collect();
+        let further = inherit();
+        let names = env::INHERITED.iter().copied().chain(further.iter().map(String::as_str));
+        let mut variables: Vec<(String, String)> =
+            names.filter_map(|name| Some((name.to_owned(), text(name)?))).collect();
         let home = self.store.paths().home().to_string_lossy().into_owned();
         let shell = self.shell.to_string_lossy().into_owned();
         for (name, value) in [
@@ -127,6 +128,12 @@ impl Surrounded {
         }
         variables
     }
+}
+
+/// Variables that the system configuration lets agents inherit.
+fn inherit() -> Vec<String> {
+    let names = text(env::INHERIT).unwrap_or_default();
+    names.split_ascii_whitespace().map(str::to_owned).collect()
 }
 
 /// The program that runs now. After an update its file may have another content or be gone; a

@@ -14,7 +14,9 @@ pub(crate) fn of(
     let mut variables: Vec<(String, String)> = surroundings
         .inherited
         .iter()
-        .filter(|(key, _)| env::INHERITED.contains(&key.as_str()))
+        .filter(|(key, _)| {
+            env::INHERITED.contains(&key.as_str()) || surroundings.inherit.contains(key)
+        })
         .cloned()
         .collect();
     let home = surroundings.paths.home().to_string_lossy();

@@ -37,4 +37,6 @@ pub struct Surroundings {
     pub claude_guide_target: Option<PathBuf>,
     /// The variables of the supervisor's own environment that agents may inherit.
     pub inherited: Vec<(String, String)>,
+    /// What the system configuration lets agents inherit beyond `env::INHERITED`.
+    pub inherit: Vec<String>,
 }

@@ -96,6 +96,7 @@ pub(crate) fn become_agent(argv: &[OsString]) -> ExitCode {
     if !matches!(rustix::io::read(rustix::stdio::stdin(), &mut word), Ok(1) if word == [GO]) {
         return ExitCode::FAILURE;
     }
+    be_killed_first();
     let failure = match to_terminal() {
         Ok(mut socket) => {
             let _ = socket.write_all(&[EXEC]);
@@ -107,6 +108,19 @@ pub(crate) fn become_agent(argv: &[OsString]) -> ExitCode {
     };
     let _ = rustix::io::write(rustix::stdio::stdin(), failure.to_string().as_bytes());
     ExitCode::from(127)
+}
+
+/// When memory runs out, an agent goes before tmux, its launcher and the supervisor, which no
+/// session could do without. Everybody may raise this value; where it cannot be, nothing is lost.
+fn be_killed_first() {
+    const SCORE: i32 = 500;
+    let file = "/proc/self/oom_score_adj";
+    let given = std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok());
+    if given.is_none_or(|given: i32| given < SCORE)
+        && let Ok(mut file) = std::fs::OpenOptions::new().write(true).open(file)
+    {
+        let _ = file.write_all(SCORE.to_string().as_bytes());
+    }
 }
 
 /// Moves the socket away from stdin, closed at exec, and puts the terminal there.

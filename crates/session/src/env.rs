@@ -33,6 +33,7 @@ variables! {
     CLAUDE_GUIDE_TARGET = "AGENT_BOX_CLAUDE_GUIDE_TARGET": "Guide that ~/.claude/CLAUDE.md links to when there is none.";
     CODEX_FULL_ACCESS = "AGENT_BOX_CODEX_FULL_ACCESS": "Set when the system configuration gives codex full access.";
     SESSIONS_SEED = "AGENT_BOX_SESSIONS_SEED": "File with the sessions declared by the system configuration.";
+    INHERIT = "AGENT_BOX_INHERIT": "Names of further variables that agents inherit, separated by spaces.";
     SESSION_ID = "AGENT_BOX_SESSION_ID": "In an agent: the conversation id it was launched with.";
     SESSION_NAME = "AGENT_BOX_SESSION_NAME": "In an agent: its session's name.";
     LAUNCH_ID = "AGENT_BOX_LAUNCH_ID": "In an agent and its descendants: the launch they belong to.";

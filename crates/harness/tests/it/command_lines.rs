@@ -198,8 +198,10 @@ fn the_environment_is_an_allow_list_plus_the_sessions_own() {
     LANG=C.UTF-8
     ");
     scratch.surroundings.inherited.push(given("LC_ALL", "de_DE.UTF-8"));
+    scratch.surroundings.inherit = vec!["CLAUDECODE".to_owned()];
     let variables = scratch.prepare(&ask).environment;
     assert!(!variables.iter().any(|(key, _)| key == "LANG"), "a given locale is kept");
+    assert!(variables.contains(&given("CLAUDECODE", "1")), "the box's owner listed it");
 }
 
 #[test]

@@ -56,6 +56,7 @@ impl Scratch {
             agents_pointer: None,
             claude_guide_target: None,
             inherited: Vec::new(),
+            inherit: Vec::new(),
         };
         Self { directory, surroundings }
     }

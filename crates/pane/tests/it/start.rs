@@ -195,3 +195,15 @@ fn a_waiting_launcher_does_not_keep_a_big_prompt_in_memory() {
     // Its code is shared by all launchers; the benchmark measures the whole.
     assert!(own <= 1 << 10, "{status}");
 }
+
+#[test]
+fn an_agent_is_killed_before_its_launcher_when_memory_runs_out() {
+    let test_box = TestBox::new();
+    let out = test_box.path("score");
+    let record = test_box.prepare(Agent::Claude, &["/bin/cp", "/proc/self/oom_score_adj", &out]);
+    let _pane = test_box.start_in_pane(&record);
+    test_box.wait_for_end(record.session);
+    let own = std::fs::read_to_string("/proc/self/oom_score_adj").unwrap();
+    let own: i32 = own.trim().parse().unwrap();
+    assert_eq!(test_box.read("score").trim(), own.max(500).to_string());
+}
