@@ -13,7 +13,7 @@ for program in nix-instantiate jq perl; do
   command -v "$program" > /dev/null || { echo "regenerate.sh: $program is missing; install it" >&2; exit 2; }
 done
 [ -e "${NIXPKGS:-}/nixos/lib/eval-config.nix" ] || { echo "regenerate.sh: set NIXPKGS to a nixpkgs tree" >&2; exit 2; }
-module=${MODULE:-$PWD/../../nixos/agent-box.nix}
+module=$PWD/../../nixos/agent-box.nix
 [ -e "$module" ] || { echo "regenerate.sh: nixos/agent-box.nix is missing; run assemble" >&2; exit 2; }
 
 out=$(mktemp -d)

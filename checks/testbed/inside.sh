@@ -3,36 +3,36 @@
 set -uo pipefail
 . /testbed/lib.sh
 
-golden=/testbed/two-users
+golden=/testbed/golden/two-users
 registry=/home/alice/.config/agent-box/sessions.json
 launches=/home/alice/.stub-agent/launches.jsonl
 
 for user in alice bob; do useradd --create-home --gid users --shell /bin/bash "$user"; done
 install -d -m 0700 /run/secrets
 echo 'FROM_A_FILE=secret' > /run/secrets/agents.env
-install -d -o alice -g users /home/alice/src /home/alice/src/app
-lay "$golden"
+install -d -o alice -g users /home/alice/src /home/alice/src/app /home/alice/.stub-agent
+# What review leaves behind: a child in a session of its own, deaf to polite signals.
+echo '{"review": [{"fork_setsid": true}]}' > /home/alice/.stub-agent/plan.json
 
 echo "-- $(systemctl --version | head -n1): the units as text"
-for unit in "$golden"/units/*; do
-  check "systemd-analyze verify ${unit##*/}" \
-    systemd-analyze verify --man=no --recursive-errors=no "/etc/systemd/system/${unit##*/}"
-done
-# Exposure times ten. The tmux units of this golden have a sudo rule.
-exposure() { systemd-analyze security --offline=true --threshold="$1" --no-pager "/etc/systemd/system/$2"; }
-for user in alice bob; do
-  check "exposure of agent-box-$user.service is at most 2.0" exposure 20 "agent-box-$user.service"
-  check "exposure of agent-box-$user-tmux.service is at most 7.0" exposure 70 "agent-box-$user-tmux.service"
-  sed '/^NoNewPrivileges=/s/=.*/=true/; /^\[Service\]/aCapabilityBoundingSet=' \
-    "/etc/systemd/system/agent-box-$user-tmux.service" > "/run/without-sudo-$user.service"
-  check "exposure without sudo is at most 4.5" \
-    systemd-analyze security --offline=true --threshold=45 --no-pager "/run/without-sudo-$user.service"
-done
-for unit in "$golden"/units/*; do
-  systemd-analyze security --offline=true --no-pager "/etc/systemd/system/${unit##*/}" | tail -n1
+useradd --create-home --gid users agent
+for unit in /testbed/golden/*/units/*; do
+  lay_store "${unit%/units/*}"
+  name=${unit#/testbed/golden/}
+  check "systemd-analyze verify $name" systemd-analyze verify --man=no --recursive-errors=no "$unit"
+  case $name in
+    */agent-box-update.service) continue ;; # runs a switch of the whole system, as root
+    one-user/*-tmux.service) most=45 ;;
+    *-tmux.service) most=70 ;;              # with a sudo rule
+    *) most=20 ;;
+  esac
+  check "its exposure is at most $((most / 10)).$((most % 10))" \
+    systemd-analyze security --offline=true --threshold=$most --no-pager "$unit"
+  systemd-analyze security --offline=true --no-pager "$unit" | sed -n 's/^→ Overall exposure level for/      /p'
 done
 
 echo "-- first boot"
+lay "$golden"
 for user in alice bob; do
   systemctl enable --quiet "agent-box-$user-tmux.service" "agent-box-$user.service"
   check "agent-box-$user starts" systemctl start "agent-box-$user.service"
@@ -43,8 +43,12 @@ check "the declared tools is live" is_state alice tools live
 check "bob's main is live" is_state bob main live
 check "agents inherit what the configuration lists" \
   jq -se 'last.environment | .EDITOR == "nano" and .FROM_A_FILE == "secret" and (has("AGENT_BOX_TMUX") | not)' "$launches"
-check "alice's sessions run below the tmux unit" \
-  grep -q agent-box-alice-tmux.service "/proc/$(pgrep -u alice -x claude)/cgroup"
+group=/sys/fs/cgroup/system.slice/agent-box-alice-tmux.service/sessions
+id() { jq -re --arg name "$1" '.sessions[$name].id' "$registry"; }
+review=$(id review)
+for name in main review tools; do
+  check "$name runs in a group of its own below the tmux unit" grep -q . "$group/$(id $name)/agent/cgroup.procs"
+done
 check "the guide is pointed to" grep -q agent-box-guides/AGENTS.alice.md /home/alice/AGENTS.md
 check "its owner may edit it" test "$(stat -c %a:%U /home/alice/AGENTS.md)" = 644:alice
 check "the session list is nobody else's" test "$(stat -c %a:%U "$registry")" = 600:alice
@@ -69,9 +73,11 @@ check "a killed supervisor changes no agent" same_agents
 check "its sessions are live" is_state alice main live
 
 echo "-- rm"
-agent=$(pgrep -u alice -x claude)
+deaf=$(jq -r .pid /home/alice/.stub-agent/descendants.jsonl)
+check "review has left a deaf child" kill -0 "$deaf"
 check "rm returns" as alice agent-box rm review
-check "rm leaves nothing" bash -c "! kill -0 $agent"
+check "rm leaves no child" bash -c "! kill -0 $deaf"
+check "rm leaves no group" test ! -e "$group/$review"
 check "tmux has no such session" bash -c '! runuser -u alice -- tmux -S /run/agent-box-alice/tmux-$(id -u alice)/agent-box has-session -t =review'
 before=$(agents alice)
 check "restart" systemctl restart agent-box-alice.service

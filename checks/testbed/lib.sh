@@ -2,9 +2,9 @@
 
 STORE=/nix/store/eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee
 
-# lay GOLDEN: the golden's users, files and units, as a switch of NixOS would lay them. Programs of
-# other packages are this system's own.
-lay() {
+# lay_store GOLDEN: the store paths that its units name. Programs of other packages are this
+# system's own.
+lay_store() {
   local golden=$1 file target package
   mkdir -p /nix/store
   grep -rhoE "$STORE-[^/ \":;'=]+/s?bin" "$golden" | sort -u | while IFS= read -r target; do
@@ -26,8 +26,13 @@ lay() {
     cp "$golden/store/$file" "$target"
     if head -c2 "$target" | grep -q '^#!'; then chmod 755 "$target"; else chmod 444 "$target"; fi
   done
-  cp -r "$golden/etc/." /etc/
-  cp "$golden"/units/* /etc/systemd/system/
+}
+
+# lay GOLDEN: its store, files and units, as a switch of NixOS would lay them.
+lay() {
+  lay_store "$1"
+  cp -r "$1/etc/." /etc/
+  cp "$1"/units/* /etc/systemd/system/
   systemctl daemon-reload
 }
 

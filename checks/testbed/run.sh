@@ -49,7 +49,7 @@ finish() {
 }
 trap finish EXIT
 mkdir "$run/testbed" "$run/out"
-cp -r inside.sh lib.sh ../golden/two-users "$run/testbed/"
+cp -r inside.sh lib.sh ../golden "$run/testbed/"
 cp -L "$programs"/{agent-box,agent-box-pane,stub-agent} "$run/testbed/"
 cat > "$run/testbed.service" <<'UNIT'
 [Unit]
@@ -57,7 +57,7 @@ Description=What the testbed runs
 [Service]
 Type=oneshot
 ExecStart=/testbed/inside.sh
-ExecStopPost=/bin/sh -c 'echo $EXIT_STATUS > /out/status; systemctl poweroff --no-block'
+ExecStopPost=/bin/sh -c 'echo $EXIT_STATUS > /out/status; systemctl poweroff --no-block 2> /dev/null'
 StandardOutput=append:/out/log
 StandardError=append:/out/log
 TimeoutStartSec=240

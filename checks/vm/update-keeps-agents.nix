@@ -25,7 +25,7 @@ in
       # session more.
       services.agent-box = {
         package = lib.mkForce (pkgs.runCommand "agent-box-newer" { } ''
-          cp -r ${(pkgs.nixos [ agents { system.stateVersion = config.system.stateVersion; } ]).config.services.agent-box.package} "$out"
+          cp -r ${(pkgs.nixos { imports = [ agents ]; system.stateVersion = config.system.stateVersion; }).config.services.agent-box.package} "$out"
         '');
         extraPackages = [ pkgs.hello ];
         users.alice.sessions.later = { };

@@ -39,7 +39,6 @@
     users.bob = {
       agent = "shell";
       agentsMd = null;
-      workingDirectory = "/home/bob/work";
     };
   };
 }

@@ -1,6 +1,6 @@
 # What the types cannot say. Each message names the option and the way out.
 (
-  { cfg, declaredSessions, lib, supervisorUnit, tmuxUnit, ... }:
+  { cfg, declaredSessions, lib, ... }:
   let
     users = lib.attrNames cfg.users;
     ofSession =
@@ -23,7 +23,6 @@
           message = "${where}: remoteControlName must be one line that is not empty; null derives one.";
         }
       ];
-    units = map supervisorUnit (users ++ [ "update" ]) ++ map tmuxUnit users;
   in
   {
     assertions = [
@@ -34,10 +33,6 @@
       {
         assertion = cfg.installAgents != [ ];
         message = "services.agent-box.installAgents must not be empty; name claude or codex.";
-      }
-      {
-        assertion = lib.allUnique units;
-        message = "services.agent-box.users: two users, or a user and the box itself, would share a unit; rename the user called `update` or `<another user>-tmux`.";
       }
     ]
     ++ lib.concatMap (user: lib.concatLists (lib.mapAttrsToList (ofSession user) (declaredSessions user))) users;

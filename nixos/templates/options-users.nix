@@ -43,7 +43,7 @@
           type = types.nullOr types.str;
           default = null;
           example = "/home/alice/src/app";
-          description = "Where it runs; null means the user's home. Outside the home, agents can only read.";
+          description = "Where it runs; null means the user's home. The session waits until the directory exists. Outside the home, agents can only read.";
         };
 
         initialPrompt = mkOption {
@@ -120,7 +120,7 @@
           type = types.str;
           default = "/home/${name}";
           defaultText = lib.literalMD "the user's home";
-          description = "Where `main` runs when {option}`sessions` is empty.";
+          description = "Where `main` runs when {option}`sessions` is empty; the session waits until the directory exists.";
         };
 
         extraGroups = mkOption {

@@ -15,6 +15,16 @@
 
     inheritScript = pkgs.writeShellScript "agent-box-inherit" payload."scripts/inherit.sh";
 
+    # No assertion would be reached: two definitions of one unit fail before it.
+    users =
+      let
+        names = lib.attrNames cfg.users;
+        units = map supervisorUnit (names ++ [ "update" ]) ++ map tmuxUnit names;
+      in
+      lib.throwIfNot (lib.allUnique units)
+        "services.agent-box.users: two users, or a user and the box itself, would share a unit; rename the user called `update` or `<another user>-tmux`."
+        names;
+
     # Root's, so that its user cannot point it elsewhere.
     inheritFile = user: "/run/agent-box/inherit-${user}";
 
@@ -131,7 +141,7 @@
       map (user: {
         ${tmuxUnit user} = tmuxService user;
         ${supervisorUnit user} = supervisorService user;
-      }) (lib.attrNames cfg.users)
+      }) users
     );
   }
 )
