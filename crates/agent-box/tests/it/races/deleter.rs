@@ -1,4 +1,7 @@
 //! A deleter killed at every point of its own, while a start is held.
+//!
+//! Seen red with a supervisor that leaves unlisted sessions alone, and, before the tombstone, with
+//! an `rm` that did not know the name any more.
 
 use agent_box_testkit::TestPoints;
 
