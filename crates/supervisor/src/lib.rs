@@ -19,6 +19,7 @@
 //! - A session has at most one task at a time; a hung one delays no other session.
 //! - Every kill names a launch id, never a name.
 
+mod blindness;
 mod clock;
 pub mod ending;
 pub mod observe;

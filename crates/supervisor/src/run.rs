@@ -20,9 +20,10 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use crate::blindness::{self, Blindness};
 use crate::ending::{Target, end_launch};
 use crate::observe::{Look, Observer, Stale};
-use crate::plan::{Action, EndReason, Known, Plan, plan};
+use crate::plan::{Action, EndReason, Plan, plan};
 use crate::process::Stat;
 use crate::start::{Planned, Starter};
 use crate::tasks::{chain, park, report_start, settle};
@@ -34,10 +35,6 @@ pub const TICK: Duration = Duration::from_secs(30);
 const START_DEADLINE: Duration = Duration::from_secs(30);
 /// So many starts at once; tmux carries out one at a time anyway.
 const STARTS: usize = 16;
-/// Damage must last this long before it is reported: some editors write in place.
-const DAMAGE: Duration = Duration::from_millis(200);
-/// The pause before a tmux that gave no answer, or a directory that is gone, is tried again.
-const SILENCE: Duration = Duration::from_secs(2);
 /// How long tasks may finish after the supervisor was asked to end.
 const DRAIN: Duration = Duration::from_secs(3);
 /// The pause before an end that failed is tried again.
@@ -100,8 +97,7 @@ pub async fn run(starter: Starter) -> Result<(), RunError> {
         attempts: BTreeMap::new(),
         watched: BTreeSet::new(),
         starts: Arc::new(Semaphore::new(STARTS)),
-        damaged: Damaged::No,
-        silent: false,
+        blindness: Blindness::default(),
         _hangup: hangup,
     };
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Status("looking for the first time")]);
@@ -158,13 +154,6 @@ async fn claim(starter: &Starter) -> Result<agent_box_session_store::SupervisorC
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Damaged {
-    No,
-    Since(Instant),
-    Reported,
-}
-
 struct Supervisor {
     starter: Arc<Starter>,
     /// Away while a look is taken.
@@ -176,9 +165,7 @@ struct Supervisor {
     attempts: BTreeMap<SessionId, (u64, Timestamp)>,
     watched: BTreeSet<(i32, u64)>,
     starts: Arc<Semaphore>,
-    damaged: Damaged,
-    /// Whether tmux gave no answer at the last look.
-    silent: bool,
+    blindness: Blindness,
     /// Held so that a hang-up of the terminal does not end the supervisor by default.
     _hangup: Signal,
 }
@@ -211,13 +198,13 @@ impl Supervisor {
         tracing::debug!(round_trips = self.starter.tmux.round_trips() - trips, "pass");
         self.watch_processes(&look);
         let now = self.starter.now();
-        let mut wait = self.report_damage(&look).min(self.report_silence(&look));
+        let mut wait = self.blindness.report(&look, &self.starter);
         let plan = plan(&look.intent, &look.observed, now);
         if let Some(wake) = plan.wake {
             wait = wait.min(wake.since(now).max(Duration::from_millis(1)));
         }
         if self.watch.is_incomplete() {
-            wait = wait.min(SILENCE);
+            wait = wait.min(blindness::SILENCE);
         }
         self.execute(plan, &look, now);
         if let Some(document) = look.unseen {
@@ -289,55 +276,6 @@ impl Supervisor {
         if let Err(error) = self.watch.renew() {
             tracing::warn!(%error, "cannot renew the watches; relying on the timer");
         }
-    }
-
-    /// Says once, and durably, that the registry cannot be read.
-    fn report_damage(&mut self, look: &Look) -> Duration {
-        let Known::Unknown(reason) = &*look.intent else {
-            if self.damaged == Damaged::Reported {
-                tracing::info!("the registry can be read again");
-            }
-            self.damaged = Damaged::No;
-            return TICK;
-        };
-        match self.damaged {
-            Damaged::No => {
-                self.damaged = Damaged::Since(Instant::now());
-                DAMAGE
-            }
-            Damaged::Since(since) if since.elapsed() < DAMAGE => DAMAGE,
-            Damaged::Since(_) => {
-                tracing::error!(%reason, "the registry cannot be read; leaving every session alone");
-                let event = Event::new(
-                    self.starter.now(),
-                    EventKind::Trouble,
-                    format!("the registry cannot be read, every session is left alone: {reason}"),
-                );
-                if let Err(error) = self.starter.store.journal().append(&event) {
-                    tracing::warn!(%error, "cannot write the journal");
-                }
-                self.damaged = Damaged::Reported;
-                TICK
-            }
-            Damaged::Reported => TICK,
-        }
-    }
-
-    /// Says once that tmux gives no answer. Nothing tells when it does again, so it is asked.
-    fn report_silence(&mut self, look: &Look) -> Duration {
-        let silent = match &look.observed.terminals {
-            Known::Unknown(reason) => Some(reason),
-            Known::Known(_) => None,
-        };
-        match silent {
-            Some(reason) if !self.silent => {
-                tracing::warn!(%reason, "tmux gives no answer; every session is left as it is");
-            }
-            None if self.silent => tracing::info!("tmux answers again"),
-            _ => {}
-        }
-        self.silent = silent.is_some();
-        if self.silent { SILENCE } else { TICK }
     }
 
     /// Watches launchers and the tmux server until they end: their end is news.
