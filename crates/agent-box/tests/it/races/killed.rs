@@ -2,7 +2,9 @@
 //!
 //! Seen red with a harness that finds no prompt in any transcript: it arrives twice.
 
-use agent_box_testkit::process;
+use std::time::Duration;
+
+use agent_box_testkit::{Deadline, process};
 use rustix::process::Signal;
 
 use super::stage::{IN_LAUNCHER, IN_SUPERVISOR, Stage, at_each};
@@ -51,7 +53,11 @@ fn a_launcher_killed_before_its_gate_is_noticed_while_other_sessions_live() {
     stage.add("anchor");
     stage.settle();
     stage.hold_start("pane.before-gate");
-    process::send(stage.held_process(), Signal::KILL);
+    let launcher = stage.held_process();
+    // The supervisor has seen the new terminal by then and has nothing left to wait for.
+    Deadline::after(Duration::from_millis(500))
+        .always("the launcher stands still", || process::is_alive(launcher));
+    process::send(launcher, Signal::KILL);
     stage.release();
     stage.settle();
     assert_eq!(stage.launches(), 1);
