@@ -25,6 +25,8 @@ let
           fileSystems."/" = { device = "/dev/vda"; fsType = "ext4"; };
           boot.loader.grub.device = "/dev/vda";
           system.stateVersion = lib.trivial.release;
+          # The manual is nixpkgs' own matter.
+          documentation.enable = false;
         }
       ];
     }).config;

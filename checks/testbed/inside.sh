@@ -107,6 +107,8 @@ revived() { [ "$(systemctl show --property MainPID --value agent-box-alice-tmux.
 check "a killed tmux server comes back with its sessions" revived
 check "bob's are untouched" is_state bob main live
 
+. /testbed/update.sh
+
 echo "-- the journal"
 check "no unit logged an error" bash -c '! journalctl --quiet --priority err --unit "agent-box-*" | grep .'
 if [ "$failures" != 0 ]; then

@@ -49,7 +49,7 @@ finish() {
 }
 trap finish EXIT
 mkdir "$run/testbed" "$run/out"
-cp -r inside.sh lib.sh ../golden "$run/testbed/"
+cp -r inside.sh lib.sh update.sh ../golden "$run/testbed/"
 cp -L "$programs"/{agent-box,agent-box-pane,stub-agent} "$run/testbed/"
 cat > "$run/testbed.service" <<'UNIT'
 [Unit]

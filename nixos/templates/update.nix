@@ -9,7 +9,7 @@
 
     systemd.services.agent-box-update = {
       description = "Move this box to the newest agent-box";
-      path = [ pkgs.curl pkgs.jq pkgs.openssl pkgs.coreutils pkgs.util-linux config.nix.package ];
+      path = [ pkgs.curl pkgs.jq pkgs.coreutils pkgs.util-linux config.nix.package ];
       # It runs the switch that may change this very unit.
       restartIfChanged = false;
       stopIfChanged = false;

@@ -43,7 +43,7 @@ if [ "$target" != "$CURRENT_REV" ]; then
   fi
   curl --fail --silent --show-error --location --max-time 300 --output "$work/agent-box.nix" \
     "https://raw.githubusercontent.com/$REPO/$target/nixos/agent-box.nix"
-  hash=$(openssl dgst -sha256 -binary "$work/agent-box.nix" | base64)
+  hash=$(sha256sum "$work/agent-box.nix" | cut -d' ' -f1 | tr a-f A-F | basenc --decode --base16 | base64)
   write_pin "$PIN_FILE" "{ rev = \"$target\"; sha256 = \"sha256-$hash\"; }"
 fi
 
