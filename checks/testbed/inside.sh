@@ -64,13 +64,13 @@ cp --remove-destination "$(readlink -f "$STORE-agent-box-0.1.0/bin/agent-box")" 
 ln -sf /run/agent-box.new "$STORE-agent-box-0.1.0/bin/agent-box"
 check "restart with a new program" systemctl restart agent-box-alice.service
 check "a new program changes no agent" same_agents
-main_pid() { systemctl show --property MainPID --value agent-box-alice.service; }
-killed=$(main_pid)
+killed=$(main_pid agent-box-alice)
 kill -KILL "$killed"
-another() { [ "$(main_pid)" != "$killed" ] && systemctl is-active agent-box-alice.service; }
+another() { [ "$(main_pid agent-box-alice)" != "$killed" ] && systemctl is-active agent-box-alice.service; }
 check "a killed supervisor comes back" another
 check "a killed supervisor changes no agent" same_agents
 check "its sessions are live" is_state alice main live
+check "it sees the /tmp of its agents" share_tmp alice
 
 echo "-- rm"
 deaf=$(jq -r .pid /home/alice/.stub-agent/descendants.jsonl)
@@ -101,10 +101,11 @@ check "the agent got the prompt once, as written" \
 check "the other agents are the same" bash -c "[[ \"$(agents alice)\" == *\"\$1\"* ]]" _ "${before%% *}"
 
 echo "-- the terminals' own unit"
-server=$(systemctl show --property MainPID --value agent-box-alice-tmux.service)
+server=$(main_pid agent-box-alice-tmux)
 kill -KILL "$server"
-revived() { [ "$(systemctl show --property MainPID --value agent-box-alice-tmux.service)" != "$server" ] && is_state alice main live; }
+revived() { [ "$(main_pid agent-box-alice-tmux)" != "$server" ] && is_state alice main live; }
 check "a killed tmux server comes back with its sessions" revived
+check "the supervisor sees the /tmp of the new ones" share_tmp alice
 check "bob's are untouched" is_state bob main live
 
 . /testbed/update.sh

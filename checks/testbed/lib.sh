@@ -67,5 +67,16 @@ as() {
 state() { as "$1" agent-box ls --json | jq -r --arg name "$2" '.sessions[] | select(.name == $name) | .state.word'; }
 is_state() { [ "$(state "$1" "$2")" = "$3" ]; }
 
+# main_pid UNIT
+main_pid() { systemctl show --property MainPID --value "$1.service"; }
+
+# share_tmp USER: supervisor and terminals see one /tmp, which is not the system's.
+share_tmp() {
+  local one two
+  one=$(stat -c %d:%i "/proc/$(main_pid "agent-box-$1")/root/tmp")
+  two=$(stat -c %d:%i "/proc/$(main_pid "agent-box-$1-tmux")/root/tmp")
+  [ "$one" = "$two" ] && [ "$one" != "$(stat -c %d:%i /tmp)" ]
+}
+
 # agents USER: the pids of the agents that run, in order.
 agents() { pgrep -u "$1" -x 'claude|codex|bash|stub-agent' | sort -n | tr '\n' ' '; }

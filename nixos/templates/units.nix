@@ -88,6 +88,8 @@
         # alone, and one whose server is gone waits for the next.
         wants = [ "network-online.target" "${tmuxUnit user}.service" ];
         after = [ "network-online.target" "${tmuxUnit user}.service" ];
+        # A switch restarts it in one step, when the new system is in place.
+        stopIfChanged = false;
         # Working directories below /tmp are the same for both.
         unitConfig.JoinsNamespaceOf = "${tmuxUnit user}.service";
         startLimitIntervalSec = 0;
