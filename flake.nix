@@ -78,6 +78,7 @@
             system.stateVersion = lib.trivial.release;
             # A machine to try things in, quickly.
             documentation.enable = false;
+            services.getty.autologinUser = "root";
           }
         ];
       };

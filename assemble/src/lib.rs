@@ -20,7 +20,7 @@
 //! - The embedded workspace builds alone, with its lock file as it is
 //!   (`the_embedded_workspace_builds_alone`).
 
-pub mod context;
+mod context;
 pub mod difference;
 pub mod embedded;
 pub mod lock_file;

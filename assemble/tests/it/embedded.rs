@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use agent_box_assemble::embedded::embedded;
-use agent_box_assemble::{Sources, difference};
+use agent_box_assemble::{Sources, difference, render};
 
 use crate::repository::root;
 use crate::small_repository::write;
@@ -63,5 +63,21 @@ fn nothing_that_serves_tests_is_embedded() {
     let lock = &embedded.files["Cargo.lock"];
     for only_for_tests in ["proptest", "stateright", "minijinja", "agent-box-testkit"] {
         assert!(!lock.contains(&format!("\"{only_for_tests}\"")), "{only_for_tests}");
+    }
+}
+
+#[test]
+fn a_change_of_any_embedded_file_reaches_the_module() {
+    let sources = Sources::read(&root()).unwrap();
+    let embedded = embedded(&sources).unwrap();
+    // The lock file is not text of ours: it is read and written anew.
+    let paths: Vec<&String> = embedded.files.keys().filter(|it| *it != "Cargo.lock").collect();
+    let mut changed = sources.clone();
+    for path in &paths {
+        changed.set(path, &format!("{}# changed: {path}\n", sources.get(path).unwrap()));
+    }
+    let module = render(&changed).unwrap();
+    for path in paths {
+        assert!(module.contains(&format!("# changed: {path}\n")), "{path}");
     }
 }
