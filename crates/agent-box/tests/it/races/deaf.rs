@@ -2,7 +2,8 @@
 //!
 //! Seen red with an ending that ends only the launcher (what the agent left behind lives when `rm`
 //! returns), and with neither the lifetime lock nor the proof that the old launch is gone (a
-//! killed launcher's leftovers live beside the next launch).
+//! killed launcher's leftovers live beside the next launch; without the parent-death signal, too,
+//! its agent).
 
 use agent_box_testkit::{process, within};
 use rustix::process::Signal;
