@@ -50,6 +50,15 @@ install_rust() {
   cargo --version
 }
 
+# What only some tests need; without it they say what was not proven.
+install_test_tools() {
+  has nix-instantiate && return
+  has apt-get || { echo "setup.sh: no nix here, so what real Nix reads is not proven"; return; }
+  say "installing nix-bin for the tests"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends nix-bin \
+    || echo "setup.sh: nix could not be installed, so what real Nix reads is not proven"
+}
+
 # The real agent CLIs, for the tests that hold our command lines against them. Optional: without
 # npm those tests say that they did not run.
 install_agents() {
@@ -92,9 +101,10 @@ case "${1:-}" in
     exec "$HOME/.local/bin/agent-box" up
     ;;
   test)
-    install_packages; install_rust; install_agents
+    install_packages; install_rust; install_test_tools; install_agents
     say "format";  cargo fmt --all --check
     say "lints";   cargo clippy --locked --workspace --all-targets --features agent-box/testpoints -- -D warnings
+    say "generated module"; cargo run --locked --quiet -p agent-box-assemble -- --check
     say "tests";   run_tests default --workspace --features agent-box/testpoints
     say "examples in the documentation"; cargo test --locked --workspace --doc
     say "documentation"; RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
