@@ -245,8 +245,18 @@ fn start(report: &Report<'_>, record: &LaunchRecord, watch: &Watch<'_>) -> Resul
         cgroup.admit(child).map_err(|error| format!("cannot enter its control group: {error}"))?;
     }
     watch.terminal.lend(child, None);
+    let only_once = record.carries_prompt && !record.agent.keeps_transcripts();
+    if only_once {
+        report.handed(true).map_err(|error| chain(&error))?;
+    }
     testpoint::hit("pane.before-exec");
-    held.go()?;
+    if let Err(why) = held.go() {
+        if only_once && let Err(error) = report.handed(false) {
+            let text = format!("a prompt that nobody got counts as handed over: {}", chain(&error));
+            report.note(EventKind::Trouble, text);
+        }
+        return Err(why);
+    }
     Ok(child)
 }
 

@@ -38,7 +38,7 @@ impl Report<'_> {
     /// When the record cannot be written.
     pub(crate) fn started(&self, process: &ProcessRef) -> Result<(), ReportError> {
         self.update(|record| {
-            if record.carries_prompt {
+            if record.carries_prompt && record.agent.keeps_transcripts() {
                 record.prompt_handed += 1;
             }
             if let LaunchState::Starting { agent, .. } = &mut record.state {
@@ -47,6 +47,21 @@ impl Report<'_> {
         })?;
         self.append(&self.event(EventKind::Started, "the agent runs").detail("pid", process.pid));
         Ok(())
+    }
+
+    /// Counts the prompt as handed over to an agent that is about to start, or takes that back.
+    ///
+    /// For agents without transcripts only: nothing could prove later that the prompt arrived, so
+    /// they are rather not told again than told twice.
+    ///
+    /// # Errors
+    /// When the record cannot be written.
+    pub(crate) fn handed(&self, now_handed: bool) -> Result<(), ReportError> {
+        self.update(|record| {
+            let handed = record.prompt_handed;
+            record.prompt_handed = if now_handed { handed + 1 } else { handed.saturating_sub(1) };
+        })
+        .map(drop)
     }
 
     /// The agent stopped (Ctrl-Z) or goes on. A view for people: not worth failing for.

@@ -64,7 +64,10 @@ fn act(
             let marker = dir.join(format!("{name}.at.{}", std::process::id()));
             let _ = OpenOptions::new().create(true).append(true).open(&marker);
             while marker.exists() && armed.is_none_or(std::path::Path::exists) {
-                #[expect(clippy::disallowed_methods, reason = "a test's pause is a wait for a file")]
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "a test's pause is a wait for a file"
+                )]
                 std::thread::sleep(Duration::from_millis(2));
             }
             let _ = fs::remove_file(&marker);

@@ -127,6 +127,31 @@ fn a_directory_that_cannot_be_entered_starts_nothing_and_is_named() {
     }
 }
 
+#[test]
+fn an_agent_without_transcripts_counts_as_told_before_it_runs_unless_it_never_ran() {
+    let test_box = TestBox::new();
+    let kind = || Agent::parse("other").unwrap();
+    let mut record = test_box.prepare(kind(), &["/bin/cp", "to be known", "seen.json"]);
+    let path = test_box.store.paths().launch(record.session);
+    record.argv[1] = path.to_str().unwrap().to_owned();
+    record.argv[2] = test_box.path("seen.json");
+    record.carries_prompt = true;
+    test_box.store.write_launch(&record).unwrap();
+    test_box.run(&record);
+    assert!(
+        test_box.read("seen.json").contains(r#""prompt_handed": 1"#),
+        "{}",
+        test_box.read("seen.json")
+    );
+    assert_eq!(test_box.record(record.session).prompt_handed, 1);
+
+    let mut record = test_box.prepare(kind(), &["/nonexistent/other"]);
+    record.carries_prompt = true;
+    test_box.store.write_launch(&record).unwrap();
+    test_box.run(&record);
+    assert_eq!(test_box.record(record.session).prompt_handed, 0);
+}
+
 /// A set of signals from `/proc/PID/status`.
 fn mask(status: &str, name: &str) -> u64 {
     let hex = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();

@@ -209,13 +209,11 @@ fn a_name_that_is_taken_is_refused() {
 fn what_no_program_can_be_given_is_refused() {
     let mut world = World::default();
     let with_nul = spec(Some("a\0b"));
-    let added =
-        world.registry.add(&mut world.identities, name("a"), with_nul, id(1), "test", NOW);
+    let added = world.registry.add(&mut world.identities, name("a"), with_nul, id(1), "test", NOW);
     assert_eq!(added, Err(AddRefusal::Nul("the prompt")));
     let mut with_nul = spec(None);
     with_nul.extra_args = vec!["\0".to_owned()];
-    let added =
-        world.registry.add(&mut world.identities, name("a"), with_nul, id(1), "test", NOW);
+    let added = world.registry.add(&mut world.identities, name("a"), with_nul, id(1), "test", NOW);
     assert_eq!(added, Err(AddRefusal::Nul("an argument")));
 }
 
