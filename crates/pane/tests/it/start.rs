@@ -145,6 +145,7 @@ fn an_agent_without_transcripts_counts_as_told_before_it_runs_unless_it_never_ra
     );
     assert_eq!(test_box.record(record.session).prompt_handed, 1);
 
+    let test_box = TestBox::new();
     let mut record = test_box.prepare(kind(), &["/nonexistent/other"]);
     record.carries_prompt = true;
     test_box.store.write_launch(&record).unwrap();
