@@ -73,7 +73,7 @@
         runtime=${constants.systemRuntime}''${user@P}
         export ${env.AGENT_BINS}='${agentBins}' ${env.DEFAULT_AGENT}=${cfg.agent} ${env.GRACE_MS}=${graceMs}
         if [ -e "$runtime/tmux" ]; then
-          export ${env.TMUX_EXTERNAL}=1 ${env.TMUX}="$runtime/tmux"
+          export ${env.TMUX_EXTERNAL}=1 ${env.TMUX}="$runtime/tmux" ${env.TMUX_INSTALLED}=${tmux}/bin/tmux
         else
           export ${env.TMUX}=${tmux}/bin/tmux
         fi

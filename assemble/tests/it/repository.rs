@@ -1,9 +1,11 @@
 //! This repository itself: its module is current, and its Nix files are Nix.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use agent_box_assemble::{COMMAND, MODULE, Sources, difference, render};
+use sha2::{Digest as _, Sha256};
 
 /// The top of the repository.
 pub(crate) fn root() -> PathBuf {
@@ -33,6 +35,23 @@ fn the_generated_module_is_current() {
         let head: Vec<&str> = diff.lines().take(60).collect();
         panic!("run `{COMMAND}` and commit the result:\n{}", head.join("\n"));
     }
+}
+
+/// The golden units were rendered from the module whose text without the sources has this hash.
+#[test]
+fn the_golden_units_belong_to_this_module() {
+    let module = fs::read_to_string(root().join(MODULE)).unwrap();
+    let (text, _sources) = module.split_once("\nmodule {").unwrap();
+    let hash = Sha256::digest(format!("{text}\n")).iter().fold(String::new(), |mut hex, byte| {
+        write!(hex, "{byte:02x}").unwrap();
+        hex
+    });
+    let golden = fs::read_to_string(root().join("checks/golden/module.sha256")).unwrap();
+    assert_eq!(
+        hash,
+        golden.trim(),
+        "run `checks/golden/regenerate.sh` where the NixOS modules are at hand and commit the result"
+    );
 }
 
 #[test]

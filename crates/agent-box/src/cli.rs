@@ -94,6 +94,11 @@ Exit codes: 0 gone, 1 something of it could not be ended (named), 2 no such sess
     },
     /// Start a session anew, resuming its conversation
     Restart(Restart),
+    /// Tell how the box itself is: supervisor, tmux server, session list
+    Status {
+        #[command(flatten)]
+        output: Output,
+    },
     /// Show all that is known of a session
     Show {
         /// Its name

@@ -69,8 +69,20 @@ impl Surrounded {
             store: self.store.clone(),
             tmux: self.tmux.clone(),
             grace: Duration::from_millis(grace_ms()),
+            tmux_program: Self::tmux_program(),
             by: by.to_owned(),
         }
+    }
+
+    /// The installed tmux: as given, or the first on the search path.
+    fn tmux_program() -> Option<PathBuf> {
+        let given = variable(env::TMUX_INSTALLED).or_else(|| variable(env::TMUX));
+        let given = given.map_or_else(|| PathBuf::from("tmux"), PathBuf::from);
+        if given.is_absolute() {
+            return Some(given);
+        }
+        let path = variable(env::PATH)?;
+        std::env::split_paths(&path).map(|it| it.join(&given)).find(|program| program.is_file())
     }
 
     /// What the harness needs to know.

@@ -26,6 +26,7 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode> {
         Verb::Limits(limits) => edit::limits(&surrounded, &limits),
         Verb::Env(verb) => edit::env(&surrounded, verb),
         Verb::Ls { output } => look::list(&surrounded, output.json),
+        Verb::Status { output } => Ok(look::status(&surrounded, output.json)),
         Verb::Show { name, command, output } => {
             look::show(&surrounded, &name, command, output.json)
         }

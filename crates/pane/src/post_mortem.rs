@@ -60,10 +60,10 @@ impl PostMortem<'_> {
             }
             if patience.is_some_and(Deadline::is_over) {
                 patience = None;
-                watch.terminal.say(
-                    "[agent-box] nothing happened: no supervisor seems to run; \
-                     start it with `agent-box up`\n",
-                );
+                watch.terminal.say(&format!(
+                    "[agent-box] nothing happened: no supervisor seems to run; start it with {}\n",
+                    self.place.paths.starter()
+                ));
             }
         }
     }

@@ -27,6 +27,7 @@ variables! {
     AGENT_BINS = "AGENT_BOX_AGENT_BINS": "Agent programs as `kind=/path`, separated by spaces.";
     DEFAULT_AGENT = "AGENT_BOX_DEFAULT_AGENT": "The agent that `add` uses when none is named.";
     TMUX = "AGENT_BOX_TMUX": "The tmux program.";
+    TMUX_INSTALLED = "AGENT_BOX_TMUX_INSTALLED": "The tmux program that the next server will run, where it is not the clients' one.";
     TMUX_EXTERNAL = "AGENT_BOX_TMUX_EXTERNAL": "Set when the tmux server is a unit of its own; clients then never start one.";
     HOST_LABEL = "AGENT_BOX_HOST_LABEL": "The host part of remote-control names.";
     AGENTS_POINTER = "AGENT_BOX_AGENTS_POINTER": "File to install as AGENTS.md where a session's directory has none.";

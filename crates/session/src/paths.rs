@@ -30,6 +30,19 @@ impl Paths {
         PathBuf::from(format!("/run/agent-box-{user}"))
     }
 
+    /// What starts this box's supervisor, as a command between backquotes for messages.
+    ///
+    /// A box whose tmux server lives in the system's runtime directory has a unit of that name.
+    pub fn starter(&self) -> String {
+        let mut parts = self.socket.components().map(|part| part.as_os_str().to_string_lossy());
+        match (parts.next().as_deref(), parts.next().as_deref(), parts.next().as_deref()) {
+            (Some("/"), Some("run"), Some(unit)) if unit.starts_with("agent-box-") => {
+                format!("`systemctl start {unit}`")
+            }
+            _ => "`agent-box up`".to_owned(),
+        }
+    }
+
     /// The user's home.
     pub fn home(&self) -> &Path {
         &self.home
@@ -158,5 +171,20 @@ impl Paths {
     /// The reference system's side file of a session, read when a box switches over.
     pub fn reference_side_file(&self, name: &str) -> PathBuf {
         self.state().join("session").join(format!("{name}.json"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_box_of_the_system_is_started_by_its_unit() {
+        let check = |socket: &str, expect: &str| {
+            assert_eq!(Paths::new("/home/ada", socket).starter(), expect, "{socket}");
+        };
+        check("/run/agent-box-ada/tmux-1000/agent-box", "`systemctl start agent-box-ada`");
+        check("/run/user/1000/agent-box/tmux-1000/agent-box", "`agent-box up`");
+        check("/tmp/run/agent-box-ada/x", "`agent-box up`");
     }
 }

@@ -10,6 +10,7 @@ mod end;
 mod explain;
 mod limits;
 mod list;
+mod status;
 mod undo;
 
 pub use add::{AddError, AddRequest, Added};
@@ -17,6 +18,7 @@ pub use end::{EndVerb, Ended, VerbError};
 pub use explain::{ExplainError, Explanation};
 pub use limits::LimitsChange;
 pub use list::{List, ListError, Row};
+pub use status::{ServerStatus, Status};
 pub use undo::UndoFault;
 
 use std::time::Duration;
@@ -33,6 +35,8 @@ pub struct Operator {
     pub tmux: Tmux,
     /// How long an agent may take to end politely.
     pub grace: Duration,
+    /// The tmux program that a new server would run, where its path is known.
+    pub tmux_program: Option<std::path::PathBuf>,
     /// Who asks, in words for the history and the journal (`cli`, `web` …).
     pub by: String,
 }

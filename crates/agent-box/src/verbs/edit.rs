@@ -78,7 +78,8 @@ pub(crate) fn add(surrounded: &Surrounded, add: Add) -> Result<ExitCode> {
         let prompt = if added.with_prompt { " with a kickoff prompt" } else { "" };
         print::line(&format!("session '{}' ({}) added{prompt}", added.name, added.agent));
         if !added.supervised {
-            print::warn("no supervisor runs, so nothing starts yet; run `agent-box up`");
+            let starter = surrounded.store.paths().starter();
+            print::warn(&format!("no supervisor runs, so nothing starts yet; run {starter}"));
         }
     }
     Ok(ExitCode::from(print::DONE))
@@ -134,7 +135,8 @@ pub(crate) fn restart(surrounded: &Surrounded, restart: Restart) -> Result<ExitC
         if ended.supervised {
             format!("session '{}' restarts; the supervisor brings it back", ended.name)
         } else {
-            format!("session '{}' restarts once a supervisor runs (`agent-box up`)", ended.name)
+            let starter = surrounded.store.paths().starter();
+            format!("session '{}' restarts once a supervisor runs ({starter})", ended.name)
         }
     };
     let Some(name) = restart.name else {

@@ -36,7 +36,8 @@ pub(crate) fn list(surrounded: &Surrounded, json: bool) -> Result<ExitCode> {
             print::warn(&format!("tmux does not answer, so some states are unknown: {trouble}"));
         }
         if !list.supervised && !list.rows.is_empty() {
-            print::warn("no supervisor runs, so nothing is started; run `agent-box up`");
+            let starter = surrounded.store.paths().starter();
+            print::warn(&format!("no supervisor runs, so nothing is started; run {starter}"));
         }
     }
     match list.damage {
@@ -88,6 +89,56 @@ fn state_json(state: &SessionState) -> Value {
         _ => {}
     }
     value
+}
+
+/// How the box itself is, whatever its sessions do.
+pub(crate) fn status(surrounded: &Surrounded, json: bool) -> ExitCode {
+    let status = surrounded.operator("cli").status();
+    let damage = status.damage.as_ref().map(ToString::to_string);
+    if json {
+        print::json(&json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "supervisor": status.supervisor,
+            "tmux": {
+                "socket": surrounded.tmux.socket(),
+                "pid": status.server.as_ref().ok().map(|server| server.pid),
+                "version": status.server.as_ref().ok().map(|server| &server.version),
+                "outdated": status.server.as_ref().ok().map(|server| server.outdated),
+                "trouble": status.server.as_ref().err(),
+            },
+            "sessions": status.sessions,
+            "damage": damage,
+        }));
+    } else {
+        let supervisor = match &status.supervisor {
+            Some(holder) => format!("runs ({holder})"),
+            None => format!("does not run; start it with {}", surrounded.store.paths().starter()),
+        };
+        let server = match &status.server {
+            Ok(server) if server.outdated => format!(
+                "tmux {} (process {}), older than the installed one; it stays until the next \
+                 reboot, since replacing it would end every session",
+                server.version, server.pid
+            ),
+            Ok(server) => format!("tmux {} (process {})", server.version, server.pid),
+            Err(trouble) => trouble.clone(),
+        };
+        let sessions = match (&damage, status.sessions) {
+            (Some(damage), _) => damage.clone(),
+            (None, Some(count)) => format!("{count} listed"),
+            (None, None) => "unknown".to_owned(),
+        };
+        print::table(
+            &["WHAT", "STATE"],
+            &[
+                vec!["agent-box".to_owned(), env!("CARGO_PKG_VERSION").to_owned()],
+                vec!["supervisor".to_owned(), supervisor],
+                vec!["tmux server".to_owned(), server],
+                vec!["sessions".to_owned(), sessions],
+            ],
+        );
+    }
+    ExitCode::from(if damage.is_some() { print::DAMAGED } else { print::DONE })
 }
 
 /// What `why` and `show` start from, or the refusal already said.

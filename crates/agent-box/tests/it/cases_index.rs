@@ -207,7 +207,12 @@ fn every_case_names_tests_that_exist_and_every_case_test_is_named() {
     let all = texts.concat();
     for (case, tests) in CASES {
         for test in *tests {
-            assert!(all.contains(&format!("fn {test}()")), "{case}: no test is called {test}");
+            // Tests of the same shape are listed in a macro: `NAME: |stage| …`.
+            let forms = [format!("fn {test}()"), format!(" {test}: |")];
+            assert!(
+                forms.iter().any(|form| all.contains(form)),
+                "{case}: no test is called {test}"
+            );
         }
     }
     let named: Vec<&&str> = CASES.iter().flat_map(|(_, tests)| *tests).collect();

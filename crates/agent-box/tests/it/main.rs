@@ -6,6 +6,7 @@ mod acceptance_prompts;
 mod acceptance_restart;
 mod acceptance_rotation;
 mod acceptance_sessions;
+mod acceptance_status;
 mod cases_cli;
 mod cases_ending;
 mod cases_environment;

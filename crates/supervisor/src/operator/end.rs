@@ -63,13 +63,15 @@ pub enum VerbError {
     /// The caller is inside the session and nobody would be left to end it.
     #[error(
         "`{verb}` from inside session `{name}` needs a running supervisor, and there is none; \
-         start `agent-box up` or call it from another terminal"
+         run {starter} or call it from another terminal"
     )]
     InsideUnsupervised {
         /// The verb.
         verb: &'static str,
         /// The session.
         name: SessionName,
+        /// What starts a supervisor.
+        starter: String,
     },
     /// The registry is damaged; nothing was changed.
     #[error(transparent)]
@@ -109,7 +111,11 @@ impl Operator {
         let supervised = self.store.is_supervised();
         let inside = self.is_inside_of(name);
         if inside && !supervised {
-            return Err(VerbError::InsideUnsupervised { verb: verb.word(), name: name.clone() });
+            return Err(VerbError::InsideUnsupervised {
+                verb: verb.word(),
+                name: name.clone(),
+                starter: self.store.paths().starter(),
+            });
         }
         let committed = self.commit(verb, name)?;
         let mut event = Event::new(self.store.now(), verb.event(), verb.word()).by(&self.by);

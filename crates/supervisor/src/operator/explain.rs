@@ -25,6 +25,8 @@ pub struct Explanation {
     pub events: Vec<Event>,
     /// Whether a supervisor runs.
     pub supervised: bool,
+    /// What starts one.
+    pub starter: String,
 }
 
 /// Why nothing can be explained.
@@ -65,8 +67,8 @@ impl Operator {
             .and_then(|entry| entry.id)
             .and_then(|id| std::fs::read_to_string(self.store.paths().last_words(id)).ok());
         let supervised = self.store.is_supervised();
-        let name = name.clone();
-        Ok(Explanation { name, entry, state, record, last_words, events, supervised })
+        let (name, starter) = (name.clone(), self.store.paths().starter());
+        Ok(Explanation { name, entry, state, record, last_words, events, supervised, starter })
     }
 }
 
@@ -84,7 +86,7 @@ impl Explanation {
             lines.extend(launch_sentences(record));
         }
         if !self.supervised && self.entry.is_some() {
-            lines.push("no supervisor runs, so nothing is started; run `agent-box up`".to_owned());
+            lines.push(format!("no supervisor runs, so nothing is started; run {}", self.starter));
         }
         if let Some(step) = self.next_step() {
             lines.push(step);
