@@ -73,6 +73,24 @@ install_agents() {
   export AGENT_BOX_REAL_CLIS="$PWD/$prefix"
 }
 
+# The rendered units with the built programs under a real systemd, in a container: needs root and
+# a Debian mirror. A container that cannot be had proves nothing; one that ran and failed, fails.
+test_units() {
+  if [ "$(id -u)" != 0 ] || ! has apt-get; then
+    echo "setup.sh: the units are only run under a real systemd as root on Debian or Ubuntu"; return
+  fi
+  cargo build --locked --quiet --release -p agent-box -p agent-box-testkit --bins
+  local log=target/testbed.log
+  mkdir -p target
+  if checks/testbed/run.sh target/release > "$log" 2>&1; then
+    grep -c '^ok' "$log" | sed 's/$/ checks of the units passed/'
+  elif grep -q 'failures\?$' "$log"; then
+    cat "$log"; return 1
+  else
+    tail -n 5 "$log"; echo "setup.sh: no container could be booted here, so the units were not run"
+  fi
+}
+
 run_tests() { # profile, further arguments
   local profile=$1; shift
   if cargo nextest --version >/dev/null 2>&1; then
@@ -108,6 +126,7 @@ case "${1:-}" in
     say "tests";   run_tests default --workspace --features agent-box/testpoints
     say "examples in the documentation"; cargo test --locked --workspace --doc
     say "documentation"; RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
+    say "units under a real systemd"; test_units
     say "all checks passed"
     ;;
   slow)
