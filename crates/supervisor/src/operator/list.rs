@@ -61,11 +61,19 @@ impl Operator {
     /// says so and shows what runs.
     pub fn list(&self) -> Result<List, ListError> {
         let now = self.store.now();
-        let (registry, damage) = match self.store.read_settled() {
-            Ok(document) => (document.registry, None),
-            Err(damage) => (Registry::default(), Some(damage)),
-        };
-        let (sessions, tmux) = match self.tmux.snapshot() {
+        // tmux takes most of the time; the files are read meanwhile.
+        let (snapshot, (registry, damage), records) = std::thread::scope(|scope| {
+            let snapshot = scope.spawn(|| self.tmux.snapshot());
+            let (registry, damage) = match self.store.read_settled() {
+                Ok(document) => (document.registry, None),
+                Err(damage) => (Registry::default(), Some(damage)),
+            };
+            let ids = registry.entries().filter_map(|(_, entry)| entry.id);
+            let records: BTreeMap<_, _> = ids.map(|id| (id, self.store.launch(id))).collect();
+            let snapshot = snapshot.join().expect("BUG: a snapshot does not panic");
+            (snapshot, (registry, damage), records)
+        });
+        let (sessions, tmux) = match snapshot {
             Ok(snapshot) => (snapshot.sessions, None),
             Err(TmuxError::NoServer { .. }) => (Vec::new(), None),
             Err(error) => (Vec::new(), Some(error.to_string())),
@@ -79,8 +87,8 @@ impl Operator {
         let mut rows = Vec::new();
         for (name, entry) in registry.entries() {
             let terminal = entry.id.and_then(|id| ours.get(&id)).copied();
-            let record = match entry.id.map(|id| self.store.launch(id)) {
-                Some(Ok(record)) => record,
+            let record = match entry.id.and_then(|id| records.get(&id)) {
+                Some(Ok(record)) => record.as_ref(),
                 Some(Err(error)) => {
                     let state = SessionState::Error(error.to_string());
                     rows.push(Row { state, ..row(name.as_str(), entry.id, terminal, None) });
@@ -88,12 +96,12 @@ impl Operator {
                 }
                 None => None,
             };
-            let live = live_view(record.as_ref(), terminal, tmux.as_deref());
+            let live = live_view(record, terminal, tmux.as_deref());
             rows.push(Row {
                 agent: entry.spec.agent.clone(),
-                state: derive_state(entry, record.as_ref(), &live, now),
+                state: derive_state(entry, record, &live, now),
                 directory: entry.spec.working_directory.clone(),
-                ..row(name.as_str(), entry.id, terminal, record.as_ref())
+                ..row(name.as_str(), entry.id, terminal, record)
             });
         }
         for unusable in registry.unusable() {
