@@ -14,7 +14,7 @@ case "$*" in
   *raw.githubusercontent.com*/nixos/agent-box.nix)
     while [ "$1" != --output ]; do shift; done
     echo "a module" > "$2" ;;
-  *channels.nixos.org*) printf https://releases.example.org/nixos-1 ;;
+  *channels.nixos.org*) cat /run/stub/channel ;;
   *) exit 22 ;;
 esac
 CURL
@@ -35,6 +35,9 @@ echo diverged > $stub/status
 echo $new > $stub/head
 check "an update that is not ahead is refused" refused
 echo ahead > $stub/status
+printf 'https://releases.example.org/${x}";' > $stub/channel
+check "a channel whose address would be Nix text is refused" refused
+printf https://releases.example.org/nixos-1 > $stub/channel
 touch $stub/broken
 check "a switch that fails leaves no pin behind" refused
 rm $stub/broken

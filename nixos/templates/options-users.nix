@@ -50,7 +50,7 @@
           type = types.nullOr types.str;
           default = null;
           example = "Set up the project as README.md says.";
-          description = "What the agent is told when it starts for the first time; a shell is told nothing.";
+          description = "What the agent is told when it starts for the first time; a shell is told nothing. Everybody on the machine can read it.";
         };
 
         resumePrompt = mkOption {
@@ -134,7 +134,7 @@
           type = types.attrsOf types.str;
           default = { };
           example = { EDITOR = "nano"; };
-          description = "Variables of every session of this user. They win over everything this module sets.";
+          description = "Variables of every session of this user. They win over everything this module sets. Everybody on the machine can read them: secrets belong into {option}`environmentFiles`.";
         };
 
         environmentFiles = mkOption {

@@ -19,22 +19,54 @@ pub(crate) const DAMAGED: u8 = 3;
 
 /// One line for people.
 pub(crate) fn line(text: &str) {
+    put(&inert(text));
+}
+
+fn put(text: &str) {
     // A closed pipe (`| head`) is no reason to panic.
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
 /// One line of warning.
 pub(crate) fn warn(text: &str) {
-    eprintln!("agent-box: {text}");
+    eprintln!("agent-box: {}", inert(text));
 }
 
 /// One JSON document.
 pub(crate) fn json(value: &Value) {
-    line(&value.to_string());
+    put(&json_text(value));
+}
+
+/// JSON leaves DEL and the upper control characters as they are; they occur inside texts only.
+fn json_text(value: &Value) -> String {
+    spell_out(&value.to_string(), |c| format!("\\u{:04x}", u32::from(c)))
+}
+
+/// A text as one line that a terminal only shows.
+///
+/// UNTRUSTED: names, directories and an agent's last words come from files that anybody wrote;
+/// they must not steer the terminal, nor look like another line of ours
+/// (`nothing_printed_steers_a_terminal_or_begins_a_line`).
+fn inert(text: &str) -> String {
+    spell_out(text, |c| c.escape_default().to_string())
+}
+
+fn spell_out(text: &str, spelling: impl Fn(char) -> String) -> String {
+    // Beside control characters those that reorder what stands around them.
+    let acts =
+        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if acts(c) { out.push_str(&spelling(c)) } else { out.push(c) }
+    }
+    out
 }
 
 /// A table with a header, columns as wide as their longest cell.
 pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) {
+    // Before they are measured.
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| inert(cell)).collect()).collect();
     let widths: Vec<usize> = (0..header.len())
         .map(|column| {
             let cells = rows.iter().filter_map(|row| row.get(column)).map(|it| it.chars().count());
@@ -51,7 +83,7 @@ pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) {
         line(text.trim_end());
     };
     print(header);
-    for row in rows {
+    for row in &rows {
         print(&row.iter().map(String::as_str).collect::<Vec<_>>());
     }
 }
@@ -134,4 +166,23 @@ pub(crate) fn event_json(event: &Event) -> Value {
         "text": event.text,
         "details": details,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOSTILE: &str = "a\u{1b}]0;x\u{7}\nmain\rb\u{9b}31m\u{7f}\u{202e}협업 é";
+
+    #[test]
+    fn nothing_printed_steers_a_terminal_or_begins_a_line() {
+        assert_eq!(inert(HOSTILE), r"a\u{1b}]0;x\u{7}\nmain\rb\u{9b}31m\u{7f}\u{202e}협업 é");
+    }
+
+    #[test]
+    fn json_has_no_control_character_and_means_the_same() {
+        let text = json_text(&json!([HOSTILE]));
+        assert!(!text.contains(char::is_control), "{text:?}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), json!([HOSTILE]));
+    }
 }

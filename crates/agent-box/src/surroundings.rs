@@ -185,10 +185,20 @@ fn socket(home: &Path, user: &str, uid: u32) -> PathBuf {
     if let Some(noted) = socket_note(&unplaced.socket_note()).filter(|socket| socket.exists()) {
         return noted;
     }
-    match variable(env::XDG_RUNTIME_DIR).map(PathBuf::from).filter(|it| it.is_dir()) {
+    match variable(env::XDG_RUNTIME_DIR).map(PathBuf::from).filter(|it| is_directory_of(it, uid)) {
         Some(runtime) => Paths::socket_below(&runtime.join("agent-box"), uid),
         None => Paths::socket_below(&unplaced.state().join("tmux"), uid),
     }
+}
+
+/// Whether `directory` is one that belongs to this user.
+///
+/// UNTRUSTED: `su` and `sudo -E` keep the caller's runtime directory. Its owner could exchange what
+/// is in it at any moment, and a tmux client obeys the server that it finds
+/// (`a_runtime_directory_of_somebody_else_is_not_used`).
+fn is_directory_of(directory: &Path, uid: u32) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    directory.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == uid)
 }
 
 /// All that a tmux server of ours has in its environment.
@@ -246,4 +256,18 @@ fn account(uid: u32) -> Option<Account> {
             shell: path(shell),
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_runtime_directory_of_somebody_else_is_not_used() {
+        let directory = tempfile::tempdir().unwrap();
+        let uid = rustix::process::getuid().as_raw();
+        assert!(is_directory_of(directory.path(), uid));
+        assert!(!is_directory_of(directory.path(), uid + 1));
+        assert!(!is_directory_of(Path::new("/nowhere"), uid));
+    }
 }

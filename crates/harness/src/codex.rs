@@ -9,7 +9,7 @@ mod rollout;
 use std::path::{Path, PathBuf};
 
 use crate::conversation::{Candidates, Choice, fresh};
-use crate::variable;
+use crate::{regular_file, variable};
 
 pub(crate) use rollout::holds;
 
@@ -99,6 +99,7 @@ pub(crate) fn arguments(line: &CommandLine<'_>) -> Vec<String> {
 
 /// Whether the user gives codex developer instructions, which ours would replace.
 pub(crate) fn has_own_instructions(home: &Path) -> bool {
-    std::fs::read_to_string(home.join("config.toml"))
+    regular_file::open(&home.join("config.toml"))
+        .and_then(std::io::read_to_string)
         .is_ok_and(|config| config.contains("developer_instructions"))
 }

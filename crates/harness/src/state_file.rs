@@ -70,7 +70,7 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
 }
 
 fn read(path: &Path) -> io::Result<Option<(String, Metadata)>> {
-    let mut file = match File::open(path) {
+    let mut file = match crate::regular_file::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),

@@ -161,15 +161,17 @@ fn describe(record: &LaunchRecord, last_words: Option<&str>) -> String {
         let _ = writeln!(text, "\x1b[2m── its last words ──\x1b[0m\n{}", printable(words));
     }
     let _ = writeln!(text, "\x1b[1m── agent-box: session `{}` failed ──\x1b[0m", record.name);
-    let _ = writeln!(text, "  ran    {} in {}", command_line(&record.argv), record.directory);
+    let ran = one_line(&format!("{} in {}", command_line(&record.argv), record.directory));
+    let _ = writeln!(text, "  ran    {ran}");
     if let LaunchState::Ended { started, at, exit, needs_login, .. } = &record.state {
-        let _ = writeln!(text, "  ended  {} ({at})", describe_end(exit, at.since(*started)));
+        let _ =
+            writeln!(text, "  ended  {} ({at})", one_line(&describe_end(exit, at.since(*started))));
         if *needs_login {
             text += "  It says that it is not signed in: press Enter, sign in, then r.\n";
         }
     }
     for note in &record.notes {
-        let _ = writeln!(text, "  note   {note}");
+        let _ = writeln!(text, "  note   {}", one_line(note));
     }
     text + "\n" + KEYS
 }
@@ -177,6 +179,11 @@ fn describe(record: &LaunchRecord, last_words: Option<&str>) -> String {
 /// Words that were captured as text but could still hold control characters.
 fn printable(words: &str) -> String {
     words.chars().filter(|c| *c == '\n' || *c == '\t' || !c.is_control()).collect()
+}
+
+/// Directories and notes are of somebody else's making too, and must not look like other lines.
+fn one_line(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
 }
 
 /// The program and the names of its options; values may be prompts or secrets.
@@ -228,8 +235,8 @@ mod tests {
         let (id, launch) = (id.parse().unwrap(), id.parse().unwrap());
         let mut record = LaunchRecord::blank(id, name, launch, Agent::Claude, 1, at(0));
         record.argv = ["claude", "--", "my prompt"].map(str::to_owned).to_vec();
-        record.directory = "/home/ada".to_owned();
-        record.notes = vec!["fresh conversation".to_owned()];
+        record.directory = "/home/ada\r\x1b[2J\u{9b}2J".to_owned();
+        record.notes = vec!["fresh\x1b[2J conversation\n".to_owned()];
         record.end(at(0), at(3200), Exit::Code(1), false);
         let text = describe(&record, Some("boom\x1b[2J\n"));
         for part in ["session `main` failed", "claude -- … in /home/ada", "exit code 1 after 3.2 s"]
@@ -237,7 +244,8 @@ mod tests {
             assert!(text.contains(part), "{text}");
         }
         assert!(text.contains("boom[2J"), "{text}");
-        assert!(text.contains("fresh conversation") && text.contains("Enter"), "{text}");
-        assert!(!text.contains("my prompt"), "{text}");
+        assert!(text.contains("fresh[2J conversation\n\n") && text.contains("Enter"), "{text}");
+        assert!(!text.contains("my prompt") && !text.contains(['\r', '\u{9b}']), "{text}");
+        assert!(!text.contains("\x1b[2J"), "{text}");
     }
 }

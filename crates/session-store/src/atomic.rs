@@ -23,6 +23,21 @@ pub(crate) fn replace(path: &Path, directory: &Path, bytes: &[u8]) -> Result<(),
     sync_parent(path)
 }
 
+/// Like [`replace`] for a file with secrets: only its owner keeps what rights it had.
+pub(crate) fn replace_secret(path: &Path, directory: &Path, bytes: &[u8]) -> Result<(), IoError> {
+    let mut temp = temp(path, directory)?;
+    fill(&mut temp, path, bytes)?;
+    restrict(temp.as_file()).map_err(IoError::on("restrict the mode of", path))?;
+    sync(&temp, path)?;
+    rename(temp, path)?;
+    sync_parent(path)
+}
+
+fn restrict(file: &File) -> io::Result<()> {
+    let mode = file.metadata()?.mode() & 0o700;
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
 /// A temporary file that becomes `path` later; it vanishes if it is dropped before.
 pub(crate) fn temp(path: &Path, directory: &Path) -> Result<NamedTempFile, IoError> {
     let mut prefix = format!("{PREFIX}{}-", std::process::id());

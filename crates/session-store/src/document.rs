@@ -14,6 +14,7 @@ use crate::clock::{Deadline, pause};
 use crate::entry_json;
 use crate::error::IoError;
 use crate::raw_json::{RawObject, print_value};
+use crate::regular_file;
 use crate::store::Store;
 
 /// How a registry is damaged.
@@ -278,7 +279,7 @@ impl Store {
     /// When the file is damaged or cannot be read.
     pub fn read(&self) -> Result<Document, ReadError> {
         let path = self.paths().registry();
-        match std::fs::read(&path) {
+        match regular_file::read(&path) {
             Ok(bytes) => Ok(Document::parse(&path, &bytes)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if self.has_history()? {

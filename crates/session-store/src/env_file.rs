@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::atomic;
 use crate::error::IoError;
 use crate::lock::{HeldLock, LockError};
+use crate::regular_file;
 use crate::store::Store;
 
 /// A text that cannot be a variable's name.
@@ -185,7 +186,7 @@ impl Store {
     /// When it cannot be read or is not text.
     pub fn env(&self) -> Result<EnvFile, ReadEnvError> {
         let path = self.paths().env_file();
-        match std::fs::read(&path) {
+        match regular_file::read(&path) {
             Ok(bytes) => match String::from_utf8(bytes) {
                 Ok(text) => Ok(EnvFile::parse(&text)),
                 Err(error) => {
@@ -214,7 +215,7 @@ impl Store {
         if after != before {
             let target = atomic::behind_link(&path)?;
             let directory = target.parent().unwrap_or(Path::new("/"));
-            atomic::replace(&target, directory, after.print().as_bytes())?;
+            atomic::replace_secret(&target, directory, after.print().as_bytes())?;
         }
         Ok(result)
     }

@@ -29,6 +29,7 @@ use crate::atomic;
 use crate::document::Document;
 use crate::error::IoError;
 use crate::lock::LockError;
+use crate::regular_file;
 use crate::store::{Store, ensure_directory};
 
 /// So many operator changes can be undone.
@@ -164,7 +165,7 @@ impl HistoryFile {
 
     /// The line about the document, and the document's text; `None` if it was never whole.
     fn load(&self) -> Option<(About, String)> {
-        let text = std::fs::read_to_string(&self.path).ok()?;
+        let text = String::from_utf8(regular_file::read(&self.path).ok()?).ok()?;
         let (about, document) = text.split_once('\n')?;
         Some((serde_json::from_str(about).ok()?, document.to_owned()))
     }

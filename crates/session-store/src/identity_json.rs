@@ -16,6 +16,7 @@ use tempfile::NamedTempFile;
 
 use crate::atomic;
 use crate::error::IoError;
+use crate::regular_file;
 use crate::store::Store;
 
 const VERSION: u32 = 1;
@@ -184,7 +185,7 @@ pub(crate) fn ids_in(directory: &Path) -> Result<Vec<SessionId>, IoError> {
 }
 
 fn read_if_any(path: &Path) -> Result<Option<Vec<u8>>, IoError> {
-    match std::fs::read(path) {
+    match regular_file::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(IoError::on("read", path)(error)),

@@ -15,6 +15,7 @@ use crate::atomic;
 use crate::error::IoError;
 use crate::event::Event;
 use crate::lock::{HeldLock, LockError};
+use crate::regular_file;
 use crate::store::Store;
 
 /// A journal file does not grow beyond this.
@@ -88,7 +89,7 @@ impl Journal<'_> {
         let mut inodes = Vec::new();
         for number in 0..=KEPT {
             let path = self.file(number);
-            let mut file = match File::open(&path) {
+            let mut file = match regular_file::open(&path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(IoError::on("read", &path)(error)),

@@ -11,6 +11,7 @@ use crate::atomic;
 use crate::error::IoError;
 use crate::identity_json::ids_in;
 use crate::launch_json::{self, RecordJson};
+use crate::regular_file;
 use crate::store::Store;
 
 /// A launch record cannot be used.
@@ -52,7 +53,7 @@ impl Store {
     /// When it is damaged or cannot be read; `None` only if there is none.
     pub fn launch(&self, id: SessionId) -> Result<Option<LaunchRecord>, LaunchError> {
         let path = self.paths().launch(id);
-        match std::fs::read(&path) {
+        match regular_file::read(&path) {
             Ok(bytes) => parse(&path, &bytes).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(IoError::on("read", &path)(error).into()),

@@ -43,6 +43,7 @@ mod launch_json;
 mod lock;
 mod look;
 mod raw_json;
+mod regular_file;
 mod repair;
 mod rotation;
 mod seed;

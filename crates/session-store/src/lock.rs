@@ -22,6 +22,7 @@ use thiserror::Error;
 
 use crate::clock::{Deadline, pause};
 use crate::error::IoError;
+use crate::regular_file;
 
 /// Who holds a lock, as far as it can be seen from here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -190,7 +191,7 @@ fn refuse_nesting(path: &Path) -> Result<(), LockError> {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    match File::open(path) {
+    match regular_file::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => OpenOptions::new()
             .read(true)
             .write(true)

@@ -7,6 +7,7 @@ use agent_box_session::{Identities, Registry};
 use crate::atomic;
 use crate::error::IoError;
 use crate::lock::{FileLock, Holder, holder_of};
+use crate::regular_file;
 use crate::store::Store;
 
 impl Store {
@@ -50,7 +51,7 @@ impl Store {
 
 /// Where the last supervisor's tmux server listens, as it noted in the file `note`.
 pub fn socket_note(note: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(note).ok()?;
+    let text = String::from_utf8(regular_file::read(note).ok()?).ok()?;
     let path = PathBuf::from(text.strip_suffix('\n')?);
     path.is_absolute().then_some(path)
 }

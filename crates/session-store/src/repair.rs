@@ -9,6 +9,7 @@ use crate::document::{Damage, DamageKind, Document, ReadError};
 use crate::error::IoError;
 use crate::history::{Generation, GenerationKind};
 use crate::lock::LockError;
+use crate::regular_file;
 use crate::store::Store;
 
 /// What `repair` did.
@@ -107,7 +108,7 @@ impl Store {
         if damage.kind != DamageKind::TrailingGarbage {
             return Ok(None);
         }
-        let bytes = std::fs::read(target).map_err(IoError::on("read", target))?;
+        let bytes = regular_file::read(target).map_err(IoError::on("read", target))?;
         let part = bytes.get(..damage.byte).unwrap_or(&bytes);
         let Ok(document) = Document::parse(target, part) else { return Ok(None) };
         if let Some(text) = document.text() {
@@ -123,7 +124,7 @@ fn keep_beside(target: &Path, now: &str) -> Result<PathBuf, IoError> {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let kept = target.with_file_name(format!("{name}.damaged-{}", now.replace(':', "")));
     let directory = target.parent().unwrap_or(Path::new("/"));
-    let bytes = std::fs::read(target).map_err(IoError::on("read", target))?;
+    let bytes = regular_file::read(target).map_err(IoError::on("read", target))?;
     atomic::replace(&kept, directory, &bytes)?;
     Ok(kept)
 }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::atomic;
 use crate::error::IoError;
+use crate::regular_file;
 use crate::store::Store;
 
 impl Store {
@@ -60,7 +61,7 @@ fn checked(conversation: &str) -> Result<&str, IoError> {
 }
 
 fn read_if_any(path: &Path) -> Result<Option<String>, IoError> {
-    match std::fs::read(path) {
+    match regular_file::read(path) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(IoError::on("read", path)(error)),

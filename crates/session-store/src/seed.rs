@@ -10,6 +10,7 @@ use thiserror::Error;
 use crate::atomic;
 use crate::document::{Document, ReadError};
 use crate::error::IoError;
+use crate::regular_file;
 use crate::store::Store;
 use crate::transaction::{Change, TransactError};
 
@@ -50,7 +51,7 @@ impl Store {
     /// # Errors
     /// When the declared sessions cannot be read or the transaction fails.
     pub fn seed(&self, path: &Path) -> Result<Seeded, SeedError> {
-        let bytes = std::fs::read(path).map_err(IoError::on("read", path))?;
+        let bytes = regular_file::read(path).map_err(IoError::on("read", path))?;
         let declared = Document::parse(path, &bytes)
             .map_err(|damage| SeedError::Declared(ReadError::Damaged(damage)))?;
         let change = Change::Operator {
@@ -90,7 +91,7 @@ impl Store {
 
 /// The names that were seeded before.
 fn read_marker(path: &Path) -> Result<BTreeSet<String>, SeedError> {
-    let bytes = match std::fs::read(path) {
+    let bytes = match regular_file::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
         Err(error) => return Err(IoError::on("read", path)(error).into()),

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::error::IoError;
 use crate::lock::{HeldLock, LockError};
-use crate::{atomic, clock};
+use crate::{atomic, clock, regular_file};
 
 /// The files could not be prepared.
 #[derive(Debug, Error)]
@@ -149,6 +149,8 @@ fn store_id(path: &Path) -> Result<StoreId, OpenError> {
             Err(error) => return Err(IoError::on("create", path)(error.error).into()),
         }
     }
-    let text = std::fs::read_to_string(path).map_err(IoError::on("read", path))?;
+    let text = regular_file::open(path)
+        .and_then(std::io::read_to_string)
+        .map_err(IoError::on("read", path))?;
     text.trim().parse().map_err(|_| OpenError::StoreId { path: path.to_owned() })
 }

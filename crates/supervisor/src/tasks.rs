@@ -27,7 +27,7 @@ pub(crate) fn report_start(starter: &Starter, planned: &Planned) {
             tracing::debug!(session = %planned.session, "a start was overtaken by a newer intent");
         }
         Ok(Started::Troubled(trouble)) => {
-            tracing::warn!(session = %planned.session, "cannot start: {}", trouble.text);
+            tracing::warn!(session = %planned.session, reason = trouble.text, "cannot start");
         }
         Err(error) => {
             tracing::warn!(session = %planned.session, error = chain(&error), "start failed");

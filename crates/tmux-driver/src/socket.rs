@@ -17,7 +17,9 @@ pub(crate) fn make_directory(socket: &Path) -> Result<(), TmuxError> {
         .recursive(true)
         .mode(0o700)
         .create(&directory)
-        .map_err(|source| TmuxError::SocketDirectory { directory, source })
+        .map_err(|source| TmuxError::SocketDirectory { directory, source })?;
+    // RACE: in a place like /tmp somebody else may have made it since it was found missing.
+    check_directory(socket)
 }
 
 /// Refuses a directory in which somebody else could have put, or could reach, the socket.

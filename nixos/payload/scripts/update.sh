@@ -4,7 +4,7 @@ set -euo pipefail
 
 say() { echo "$*"; wall -n "agent-box: $*" || true; }
 
-api() { curl --fail --silent --show-error --location --max-time 60 "https://api.github.com/repos/$REPO/$1"; }
+api() { curl --fail --silent --show-error --location --proto =https --max-time 60 "https://api.github.com/repos/$REPO/$1"; }
 
 # write_pin FILE TEXT: keeps the old pin beside it, and puts the new one in its place at once.
 touched=()
@@ -41,15 +41,20 @@ if [ "$target" != "$CURRENT_REV" ]; then
     echo "refusing update: $target is not ahead of $CURRENT_REV ($status)" >&2
     exit 1
   fi
-  curl --fail --silent --show-error --location --max-time 300 --output "$work/agent-box.nix" \
+  curl --fail --silent --show-error --location --proto =https --max-time 300 --output "$work/agent-box.nix" \
     "https://raw.githubusercontent.com/$REPO/$target/nixos/agent-box.nix"
   hash=$(sha256sum "$work/agent-box.nix" | cut -d' ' -f1 | tr a-f A-F | basenc --decode --base16 | base64)
   write_pin "$PIN_FILE" "{ rev = \"$target\"; sha256 = \"sha256-$hash\"; }"
 fi
 
-channel=$(curl --fail --silent --show-error --location --max-time 60 --head --output /dev/null \
+channel=$(curl --fail --silent --show-error --location --proto =https --max-time 60 --head --output /dev/null \
   --write-out '%{url_effective}' https://channels.nixos.org/nixos-unstable)
 url=${channel%/}/nixexprs.tar.xz
+# It becomes part of a Nix text.
+if ! [[ $url =~ ^https://[A-Za-z0-9./_+-]+$ ]]; then
+  echo "refusing update: the channel has an unexpected address" >&2
+  exit 1
+fi
 if ! grep -qsF "\"$url\"" "$AGENT_PIN_FILE"; then
   hash=$(nix-prefetch-url --unpack --type sha256 "$url")
   write_pin "$AGENT_PIN_FILE" "{ url = \"$url\"; sha256 = \"$hash\"; }"

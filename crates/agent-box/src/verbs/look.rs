@@ -285,7 +285,25 @@ fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
     }
+    if word.contains(char::is_control) {
+        // The spelling that stays on one line and shows what a terminal would obey.
+        return format!("$'{}'", word.chars().map(spelled).collect::<String>());
+    }
     format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// A character between `$'` and `'`, where octal needs no end mark.
+fn spelled(c: char) -> String {
+    match c {
+        '\'' | '\\' => format!("\\{c}"),
+        '\n' => r"\n".to_owned(),
+        c if c.is_control() => {
+            let octal = |byte: u8| format!("\\{byte:03o}");
+            let mut bytes = [0; 4];
+            c.encode_utf8(&mut bytes).bytes().map(octal).fold(String::new(), |all, it| all + &it)
+        }
+        c => c.to_string(),
+    }
 }
 
 pub(crate) fn log(

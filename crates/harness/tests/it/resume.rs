@@ -66,6 +66,33 @@ fn an_id_that_claude_would_refuse_is_never_used() {
 }
 
 #[test]
+fn a_transcript_that_is_no_file_is_not_resumed() {
+    let scratch = Scratch::new();
+    let path = scratch.transcript(A, &scratch.work(), &[]);
+    let state = scratch.home().join(".claude.json");
+    for path in [&path, &state] {
+        let _ = std::fs::remove_file(path);
+        let done = std::process::Command::new("mkfifo").arg(path).status().unwrap();
+        assert!(done.success());
+    }
+    // Neither pipe holds the start up.
+    let prepared = scratch.prepare(&ask(&scratch));
+    assert!(!prepared.resumed && prepared.conversation.as_deref() != Some(A));
+    assert!(prepared.notes.iter().any(|note| note.contains("not a regular file")));
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+    assert!(!scratch.prepare(&ask(&scratch)).resumed);
+}
+
+#[test]
+fn a_transcript_with_an_endless_line_costs_no_memory() {
+    let scratch = Scratch::new();
+    let path = scratch.transcript(A, &scratch.work(), &[]);
+    std::fs::File::create(&path).unwrap().set_len(1 << 42).unwrap();
+    assert!(!scratch.prepare(&ask(&scratch)).resumed);
+}
+
+#[test]
 fn a_conversation_of_another_session_is_never_resumed() {
     let scratch = Scratch::new();
     scratch.transcript(A, &scratch.work(), &["hello"]);

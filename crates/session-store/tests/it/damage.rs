@@ -139,3 +139,27 @@ fn a_box_whose_directory_was_removed_is_not_a_fresh_one() {
     home.add("two");
     assert_eq!(home.names(), ["two"]);
 }
+
+#[test]
+fn what_is_no_file_is_said_and_holds_nobody_up() {
+    let home = Home::with(REFERENCE);
+    let paths = home.store.paths();
+    let pipe = |path: &std::path::Path| {
+        let _ = fs::remove_file(path);
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    let says = |error: &dyn std::error::Error| {
+        std::iter::successors(Some(error), |error| error.source())
+            .any(|error| error.to_string().contains("not a regular file"))
+    };
+    pipe(&paths.env_file());
+    assert!(says(&home.store.env().unwrap_err()));
+    pipe(&home.registry());
+    assert!(says(&home.store.read().unwrap_err()));
+    fs::remove_file(home.registry()).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", home.registry()).unwrap();
+    assert!(says(&home.store.read().unwrap_err()));
+    pipe(&paths.registry_lock());
+    let change = home.store.transact(operator("x"), |_| -> Result<(), Infallible> { Ok(()) });
+    assert!(says(&change.unwrap_err()));
+}

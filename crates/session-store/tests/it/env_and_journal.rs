@@ -40,6 +40,16 @@ fn a_new_env_file_is_private_and_a_refused_edit_leaves_no_trace() {
 }
 
 #[test]
+fn an_env_file_that_others_could_read_is_private_after_an_edit() {
+    let home = Home::new();
+    let path = home.store.paths().env_file();
+    put(&path, b"A=1\n");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
+    home.store.edit_env(|env| env.set("B", "secret")).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
 fn an_env_file_that_is_no_text_is_an_error_and_stays() {
     let home = Home::new();
     let path = home.store.paths().env_file();
