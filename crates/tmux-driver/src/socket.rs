@@ -18,7 +18,8 @@ pub(crate) fn make_directory(socket: &Path) -> Result<(), TmuxError> {
         .mode(0o700)
         .create(&directory)
         .map_err(|source| TmuxError::SocketDirectory { directory, source })?;
-    // RACE: in a place like /tmp somebody else may have made it since it was found missing.
+    // RACE: in a place like /tmp somebody else may have made it since it was found missing
+    // (`a_directory_that_somebody_made_meanwhile_is_refused`).
     check_directory(socket)
 }
 
@@ -52,4 +53,21 @@ pub(crate) fn is_listening(socket: &Path) -> bool {
     });
     // EAGAIN: the queue of a stopped server is full, so there is one.
     matches!(connected, Ok(()) | Err(Errno::AGAIN))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_that_somebody_made_meanwhile_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let socket = place.path().join("t/socket");
+        check_directory(&socket).unwrap();
+        fs::create_dir(place.path().join("t")).unwrap();
+        fs::set_permissions(place.path().join("t"), fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(matches!(make_directory(&socket), Err(TmuxError::SocketDirectory { .. })));
+    }
 }
