@@ -1,0 +1,57 @@
+//! What follows from how the spawn wrapper ended.
+
+use crate::contract::{ACCEPTED, DEFERRED};
+
+/// So often a batch is tried before it is parked.
+pub const MAX_ATTEMPTS: u32 = 6;
+
+/// What happens to a batch next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextStep {
+    /// It has its session.
+    Settled,
+    /// The box is full: back into the lane, where later events may join it under a new id.
+    Wait,
+    /// The same batch again, at this time.
+    RetryAt(u64),
+    /// Given up: visible, and replayable by hand.
+    Park,
+}
+
+/// Decides after an attempt. `exit` is `None` if the wrapper did not start, did not end in time
+/// or was killed; `attempts` counts this one.
+pub fn after_exit(exit: Option<i32>, attempts: u32, now_ms: u64) -> NextStep {
+    match exit {
+        Some(ACCEPTED) => NextStep::Settled,
+        Some(DEFERRED) => NextStep::Wait,
+        _ if attempts >= MAX_ATTEMPTS => NextStep::Park,
+        _ => NextStep::RetryAt(now_ms.saturating_add(delay_ms(attempts))),
+    }
+}
+
+/// 5 s, 20 s, 80 s, 320 s, and at most ten minutes.
+fn delay_ms(attempts: u32) -> u64 {
+    let factor = 4_u64.saturating_pow(attempts.saturating_sub(1));
+    factor.saturating_mul(5_000).min(600_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_zero_settles_only_75_waits_and_the_rest_is_tried_again_and_then_parked() {
+        for attempts in [1, MAX_ATTEMPTS, u32::MAX] {
+            assert_eq!(after_exit(Some(0), attempts, 0), NextStep::Settled);
+            assert_eq!(after_exit(Some(75), attempts, 0), NextStep::Wait);
+        }
+        for exit in [None, Some(1), Some(2), Some(126), Some(-9)] {
+            for (attempts, delay) in [(1, 5), (2, 20), (3, 80), (4, 320), (5, 600)] {
+                let at = NextStep::RetryAt(7 + delay * 1000);
+                assert_eq!(after_exit(exit, attempts, 7), at, "{exit:?} {attempts}");
+            }
+            assert_eq!(after_exit(exit, MAX_ATTEMPTS, 7), NextStep::Park);
+            assert_eq!(after_exit(exit, MAX_ATTEMPTS + 1, 7), NextStep::Park);
+        }
+    }
+}

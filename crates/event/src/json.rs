@@ -1,0 +1,204 @@
+//! The little of JSON that decisions need: a tree for rules and contracts, and a way to look
+//! into payloads that others have parsed.
+
+/// A JSON value; objects keep their order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Json {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// A string.
+    Text(String),
+    /// An array.
+    List(Vec<Json>),
+    /// An object.
+    Object(Vec<(String, Json)>),
+}
+
+/// A number, so made that equal values are equal: `1.0` is `1`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Number(Kind);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Integer(i128),
+    Fraction(f64),
+}
+
+impl Number {
+    /// Beyond this, floats skip integers, and are kept as they are.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+
+    /// A whole number.
+    pub fn integer(value: impl Into<i128>) -> Self {
+        Self(Kind::Integer(value.into()))
+    }
+
+    /// A number with a fraction or an exponent; `None` for what JSON cannot say.
+    pub fn float(value: f64) -> Option<Self> {
+        if !value.is_finite() {
+            return None;
+        }
+        if value.fract() == 0.0 && value.abs() <= Self::EXACT {
+            #[expect(clippy::cast_possible_truncation, reason = "whole and within 2^53")]
+            return Some(Self::integer(value as i64));
+        }
+        Some(Self(Kind::Fraction(value)))
+    }
+
+    /// The whole number, if it is one that is not negative and fits.
+    pub fn as_u64(self) -> Option<u64> {
+        match self.0 {
+            Kind::Integer(value) => u64::try_from(value).ok(),
+            Kind::Fraction(_) => None,
+        }
+    }
+
+    /// The number as a float, for those who convert to another JSON type.
+    pub fn as_f64(self) -> f64 {
+        match self.0 {
+            #[expect(clippy::cast_precision_loss, reason = "a float is asked for")]
+            Kind::Integer(value) => value as f64,
+            Kind::Fraction(value) => value,
+        }
+    }
+
+    /// The whole number, if it is one.
+    pub fn as_integer(self) -> Option<i128> {
+        match self.0 {
+            Kind::Integer(value) => Some(value),
+            Kind::Fraction(_) => None,
+        }
+    }
+}
+
+/// What a path leads to in a payload.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// A string.
+    Text(&'a str),
+    /// An array or an object.
+    Nested,
+}
+
+/// A parsed payload, whoever parsed it.
+pub trait Payload {
+    /// What stands at a dotted path; paths walk objects only. `None` if nothing does.
+    fn at(&self, path: &str) -> Option<Value<'_>>;
+}
+
+impl Json {
+    /// A string.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// The member of an object.
+    pub fn get(&self, name: &str) -> Option<&Json> {
+        match self {
+            Self::Object(members) => members.iter().find(|(key, _)| key == name).map(|(_, it)| it),
+            _ => None,
+        }
+    }
+
+    /// The string, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The whole number that is not negative, if it is one.
+    pub fn as_u64(&self) -> Option<u64> {
+        match self {
+            Self::Number(number) => number.as_u64(),
+            _ => None,
+        }
+    }
+
+    /// The view that rules compare with.
+    pub fn value(&self) -> Value<'_> {
+        match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Number(value) => Value::Number(*value),
+            Self::Text(text) => Value::Text(text),
+            Self::List(_) | Self::Object(_) => Value::Nested,
+        }
+    }
+}
+
+impl Payload for Json {
+    fn at(&self, path: &str) -> Option<Value<'_>> {
+        path.split('.').try_fold(self, |node, name| node.get(name)).map(Json::value)
+    }
+}
+
+/// The text of an envelope's derived field: a scalar as JSON writes it, cut to 200 characters;
+/// `None` for nothing, `null`, an array or an object.
+pub fn derive_text(value: Option<Value<'_>>) -> Option<String> {
+    let text = match value? {
+        Value::Null | Value::Nested => return None,
+        Value::Bool(value) => value.to_string(),
+        Value::Number(Number(Kind::Integer(value))) => value.to_string(),
+        Value::Number(Number(Kind::Fraction(value))) => value.to_string(),
+        Value::Text(text) => text.chars().take(200).collect(),
+    };
+    (!text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(members: &[(&str, Json)]) -> Json {
+        Json::Object(members.iter().map(|(key, it)| ((*key).to_owned(), it.clone())).collect())
+    }
+
+    #[test]
+    fn paths_walk_objects_only() {
+        let payload = object(&[
+            ("a", object(&[("b", Json::text("x"))])),
+            ("l", Json::List(vec![Json::Null])),
+        ]);
+        assert_eq!(payload.at("a.b"), Some(Value::Text("x")));
+        assert_eq!(payload.at("a"), Some(Value::Nested));
+        for absent in ["", ".", "a.c", "a.b.c", "l.0", "x"] {
+            assert_eq!(payload.at(absent), None, "{absent:?}");
+        }
+    }
+
+    #[test]
+    fn equal_numbers_are_equal_however_they_were_written() {
+        assert_eq!(Number::float(1.0), Some(Number::integer(1)));
+        assert_ne!(Number::float(1.5), Some(Number::integer(1)));
+        assert_eq!(Number::float(f64::NAN), None);
+        assert_eq!(Number::integer(u64::MAX).as_u64(), Some(u64::MAX));
+        assert_eq!(Number::integer(-1).as_u64(), None);
+    }
+
+    #[test]
+    fn derived_texts_are_scalars_of_at_most_200_characters() {
+        let check = |value, expected: Option<&str>| {
+            assert_eq!(derive_text(Some(value)).as_deref(), expected);
+        };
+        check(Value::Null, None);
+        check(Value::Nested, None);
+        check(Value::Text(""), None);
+        check(Value::Bool(true), Some("true"));
+        check(Value::Number(Number::float(3.0).unwrap()), Some("3"));
+        check(Value::Number(Number::float(0.5).unwrap()), Some("0.5"));
+        check(Value::Text(&"ü".repeat(201)), Some(&"ü".repeat(200)));
+        assert_eq!(derive_text(None), None);
+    }
+}
