@@ -1,9 +1,13 @@
 //! What the receiver and the spawn wrapper agree on: exit codes, variables, and the JSON that the
 //! wrapper prints and keeps. Names stand here once; both sides and the documentation use them.
 
+mod status;
+
 use thiserror::Error;
 
 use crate::{BatchId, Cut, EventKey, Json, Number, Source, sanitize};
+
+pub use status::{SessionStatus, Status, Told};
 
 /// Exit code: the batch has its session, now or since an earlier run.
 pub const ACCEPTED: i32 = 0;

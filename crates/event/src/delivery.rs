@@ -102,6 +102,8 @@ pub enum WaitReason {
 }
 
 impl WaitReason {
+    const ALL: [Self; 5] = [Self::Window, Self::Cap, Self::Claim, Self::Budget, Self::Retry];
+
     /// The word that is stored and shown.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -150,6 +152,36 @@ impl DeliveryState {
         }
     }
 
+    /// What is stored and shown beside the word.
+    pub fn detail(&self) -> Option<&str> {
+        match self {
+            Self::Received | Self::Duplicate | Self::Matched => None,
+            Self::Waiting(reason) => Some(reason.as_str()),
+            Self::Declined(it) | Self::Delivered(it) | Self::Spawned(it) | Self::Failed(it) => {
+                Some(it)
+            }
+        }
+    }
+
+    /// Reads a stored word and its detail; `None` is a state of a newer inbox, and unsettled.
+    pub fn read(word: &str, detail: Option<&str>) -> Option<Self> {
+        let text = || detail.map(str::to_owned);
+        match word {
+            "received" => Some(Self::Received),
+            "duplicate" => Some(Self::Duplicate),
+            "matched" => Some(Self::Matched),
+            "declined" => text().map(Self::Declined),
+            "waiting" => {
+                let reason = WaitReason::ALL.into_iter().find(|it| Some(it.as_str()) == detail);
+                reason.map(Self::Waiting)
+            }
+            "delivered" => text().map(Self::Delivered),
+            "spawned" => text().map(Self::Spawned),
+            "failed" => text().map(Self::Failed),
+            _ => None,
+        }
+    }
+
     /// Whether nothing more will happen to it by itself.
     pub fn is_settled(&self) -> bool {
         !matches!(self, Self::Received | Self::Matched | Self::Waiting(_))
@@ -158,12 +190,10 @@ impl DeliveryState {
 
 impl fmt::Display for DeliveryState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let detail = match self {
-            Self::Received | Self::Duplicate | Self::Matched => return f.pad(self.as_str()),
-            Self::Waiting(reason) => reason.as_str(),
-            Self::Declined(it) | Self::Delivered(it) | Self::Spawned(it) | Self::Failed(it) => it,
-        };
-        write!(f, "{} ({detail})", self.as_str())
+        match self.detail() {
+            None => f.pad(self.as_str()),
+            Some(detail) => write!(f, "{} ({detail})", self.as_str()),
+        }
     }
 }
 
@@ -219,6 +249,29 @@ mod tests {
             assert!(!may_forget(&state, 0, 0, u64::MAX), "{state}");
         }
         assert_eq!(DeliveryState::Waiting(WaitReason::Cap).to_string(), "waiting (cap)");
+    }
+
+    #[test]
+    fn states_read_what_is_stored() {
+        let text = || "why".to_owned();
+        let mut states = vec![
+            DeliveryState::Received,
+            DeliveryState::Duplicate,
+            DeliveryState::Matched,
+            DeliveryState::Declined(text()),
+            DeliveryState::Delivered(text()),
+            DeliveryState::Spawned(text()),
+            DeliveryState::Failed(text()),
+        ];
+        states.extend(WaitReason::ALL.map(DeliveryState::Waiting));
+        for state in states {
+            assert_eq!(DeliveryState::read(state.as_str(), state.detail()), Some(state));
+        }
+        for (word, detail) in
+            [("waiting", None), ("waiting", Some("x")), ("failed", None), ("", None)]
+        {
+            assert_eq!(DeliveryState::read(word, detail), None, "{word}");
+        }
     }
 
     #[test]

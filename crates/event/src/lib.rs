@@ -23,6 +23,7 @@
 //!   its turn: a busy key goes behind all that waited when it last started.
 //! - Distinct batches of one inbox have distinct session names.
 
+mod assignment;
 mod association;
 mod attempt;
 mod batch;
@@ -47,6 +48,7 @@ mod watch;
 
 pub mod contract;
 
+pub use assignment::is_assignment;
 pub use association::{Association, passes_association};
 pub use attempt::{MAX_ATTEMPTS, NextStep, after_exit};
 pub use batch::{BatchId, HookName, ParseBatchIdError, hook_name};
