@@ -154,8 +154,8 @@ proptest! {
 
     #[test]
     fn every_waiting_lane_gets_its_turn(lanes in lanes(), flood in 0..4_usize) {
-        // One slot, freed at every step, while new keys keep arriving: the lanes that waited
-        // first are all served within as many steps as there were lanes.
+        // One slot, freed at every step, while new keys and new events of the old ones keep
+        // arriving: who waited first is served within as many steps as there were lanes.
         let limits = Limits { cap: 1, window_ms: 0, ..Limits::default() };
         let mut lanes = lanes;
         for lane in &mut lanes {
@@ -166,6 +166,9 @@ proptest! {
         let first = lanes.len();
         for step in 0..first as u64 {
             let now = 300_000 + step;
+            for lane in &mut lanes {
+                lane.waiting.push(Member { sequence: now, received_ms: now, sender: None });
+            }
             for n in 0..flood {
                 let mut new = lane(&format!("new-{step}-{n}"), &[(1_000 + step, "")]);
                 new.waiting[0].received_ms = now;
