@@ -6,6 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
+target=${CARGO_TARGET_DIR:-target}
 say() { printf '\n== %s\n' "$*"; }
 has() { command -v "$1" >/dev/null 2>&1; }
 
@@ -82,7 +83,7 @@ test_units() {
   cargo build --locked --quiet --release -p agent-box -p agent-box-testkit --bins
   local log=target/testbed.log
   mkdir -p target
-  if checks/testbed/run.sh target/release > "$log" 2>&1; then
+  if checks/testbed/run.sh "$target/release" > "$log" 2>&1; then
     grep -c '^ok' "$log" | sed 's/$/ checks of the units passed/'
   elif grep -q 'failures\?$' "$log"; then
     cat "$log"; return 1
@@ -110,7 +111,7 @@ case "${1:-}" in
     mkdir -p "$HOME/.local/bin"
     # A new file, not new bytes in the old one: launchers of the old version still run from it.
     for program in agent-box-pane agent-box; do
-      install -m 0755 "target/release/$program" "$HOME/.local/bin/.$program.new"
+      install -m 0755 "$target/release/$program" "$HOME/.local/bin/.$program.new"
       mv -f "$HOME/.local/bin/.$program.new" "$HOME/.local/bin/$program"
     done
     ln -sf agent-box "$HOME/.local/bin/agent-box-session"
@@ -132,6 +133,9 @@ case "${1:-}" in
   slow)
     install_packages; install_rust; install_agents
     run_tests slow --workspace --features agent-box/testpoints --test slow
+    ;;
+  -h | --help)
+    sed -n '2,5s/^# \{0,1\}//p' "$0"
     ;;
   *)
     sed -n '2,5s/^# \{0,1\}//p' "$0"

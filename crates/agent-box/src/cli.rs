@@ -38,6 +38,7 @@ pub(crate) enum Command {
     /// Keep this user's sessions running, with tmux beside it, until Ctrl-C
     ///
     /// Ctrl-C ends the supervisor only: the sessions go on, and the next `up` takes them over.
+    /// It also goes on when its terminal is closed; end it with Ctrl-C or SIGTERM.
     Up,
     /// Keep this user's sessions running under a service manager
     Supervise,
@@ -67,7 +68,11 @@ Examples:
   agent-box add                                  a session of the default agent in your home
   agent-box add review --agent codex --cwd ~/src/app --prompt-file task.md
   git diff | agent-box add look --agent claude --prompt-file -
-  agent-box add tools --agent claude -- --add-dir ~/notes")]
+  agent-box add tools --agent claude -- --add-dir ~/notes
+
+Agents are claude and codex where they are on the supervisor's PATH, and shell. Another program
+becomes an agent by naming it for both `up` and `add`: AGENT_BOX_AGENT_BINS='kind=/path …' (which
+then lists all but shell).")]
     Add(Add),
     /// List sessions with their state
     #[command(visible_alias = "list")]
@@ -180,7 +185,7 @@ pub(crate) struct Add {
     /// Make that directory if it is missing
     #[arg(long, requires = "cwd")]
     pub(crate) mkdir: bool,
-    /// The kickoff prompt, handed over once, byte for byte
+    /// The kickoff prompt, handed over once and unchanged (a long one as a file that is named)
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) prompt: Option<String>,
     /// Read the kickoff prompt from a file (`-`: stdin)
@@ -189,10 +194,10 @@ pub(crate) struct Add {
     /// What to say to the conversation when it is resumed, instead of the built-in text
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) resume_prompt: Option<String>,
-    /// Let the agent ask before it acts
+    /// Let the agent ask before it acts; without this it acts without asking
     #[arg(long)]
     pub(crate) ask_permissions: bool,
-    /// Do not open the session to its vendor's apps
+    /// Do not open the session to its vendor's apps; without this claude is open to them
     #[arg(long)]
     pub(crate) no_remote_control: bool,
     #[command(flatten)]
@@ -211,7 +216,7 @@ pub(crate) struct Restart {
     #[arg(long)]
     pub(crate) all: bool,
     /// With --all: the stopped ones too
-    #[arg(long, requires = "all")]
+    #[arg(long, requires = "all", conflicts_with = "name")]
     pub(crate) include_stopped: bool,
     #[command(flatten)]
     pub(crate) output: Output,

@@ -46,6 +46,15 @@ impl Surrounded {
             .or_else(|| text(env::USER))
             .unwrap_or_else(|| uid.to_string());
         let socket = socket(&home, &user, uid);
+        // What the kernel takes as a socket's address (unix(7)).
+        if socket.as_os_str().len() > 107 {
+            bail!(
+                "the tmux socket {} has a longer path than the system takes; set {} to a short \
+                 directory of your own",
+                socket.display(),
+                env::RUNTIME_DIR
+            );
+        }
         let shell = account
             .map(|account| account.shell)
             .or_else(|| variable(env::SHELL).map(PathBuf::from))

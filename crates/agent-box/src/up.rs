@@ -19,9 +19,9 @@ pub(crate) fn up() -> Result<ExitCode> {
     print::line("  agent-box add NAME --agent shell     ask for a session (claude, codex, shell)");
     print::line("  agent-box ls                         see how they are");
     print::line("  agent-box attach NAME                open one here");
-    let done = keep(&surrounded);
+    let done = keep(&surrounded)?;
     print::line("agent-box: stopped; the sessions go on, `agent-box up` takes them over again");
-    done
+    Ok(done)
 }
 
 /// For a service manager.

@@ -253,7 +253,11 @@ impl Store {
         if let Some(current) = current {
             self.settle_history(current)?;
         }
-        // Read without the lock, it may be older than what history saw last.
+        // Read without the lock, it may be one of our own that history has dropped since. A hand
+        // edit that was replaced meanwhile was noted by whoever replaced it.
+        if current.is_some_and(|current| current != text) {
+            return Ok(false);
+        }
         let is_known = || -> Result<bool, IoError> {
             Ok(self.kept_documents()?.iter().any(|kept| kept.document.text() == Some(text)))
         };

@@ -206,8 +206,12 @@ fn open(path: &Path) -> io::Result<File> {
 /// Looks up in `/proc/locks` who holds `path`.
 pub(crate) fn holder_of(path: &Path) -> Holder {
     let Ok(meta) = std::fs::metadata(path) else { return Holder::default() };
-    let Ok(table) = std::fs::read_to_string("/proc/locks") else { return Holder::default() };
-    let Some(pid) = find_holder(&table, meta.dev(), meta.ino()) else { return Holder::default() };
+    // The kernel hands the table out in pieces, and a lock may move between two of them.
+    let look = || {
+        let table = std::fs::read_to_string("/proc/locks").ok()?;
+        find_holder(&table, meta.dev(), meta.ino())
+    };
+    let Some(pid) = (0..3).find_map(|_| look()) else { return Holder::default() };
     Holder { pid: Some(pid), program: program_of(pid) }
 }
 

@@ -68,8 +68,13 @@ impl Store {
             return Err(UndoRefusal::TooFar { available: changes.len() });
         }
         let launched = tx.launched();
-        for pair in &changes[..steps] {
+        let mut taken = 0;
+        for pair in &changes {
+            if taken == steps {
+                break;
+            }
             let [old, new] = pair else { unreachable!("BUG: windows of two") };
+            let with_change = tx.registry.clone();
             agent_box_session::undo(
                 &mut tx.registry,
                 &mut tx.identities,
@@ -81,6 +86,12 @@ impl Store {
                 by,
             );
             restore_texts(tx, &old.document);
+            // A change that left nothing to take back (an editor's blank line, an id that was put
+            // in order) is not what anybody means by one step.
+            taken += usize::from(tx.registry != with_change);
+        }
+        if taken < steps {
+            return Err(UndoRefusal::TooFar { available: taken });
         }
         Ok(Undone::between(&before, &tx.registry))
     }

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 
 use agent_box_harness::{Harness, PrepareError, Prepared, Request};
 use agent_box_session::{
-    Agent, Entry, LaunchId, LaunchRecord, LaunchState, ProcessRef, SessionId, SessionName,
-    Timestamp, Trouble, TroubleKind, env,
+    Agent, Entry, Identities, LaunchId, LaunchRecord, LaunchState, ProcessRef, Registry, SessionId,
+    SessionName, Timestamp, Trouble, TroubleKind, env,
 };
 use agent_box_session_store::{
     Change, Event, EventKind, IoError, LaunchError, ReadError, Store, TransactError,
@@ -241,11 +241,7 @@ impl Starter {
         self.note_trouble(&planned, name, entry, last.as_ref(), kind, text.to_owned())
     }
 
-    fn other_conversations(
-        &self,
-        registry: &agent_box_session::Registry,
-        session: SessionId,
-    ) -> Vec<String> {
+    fn other_conversations(&self, registry: &Registry, session: SessionId) -> Vec<String> {
         let mut others: Vec<String> = registry
             .entries()
             .filter(|(_, entry)| entry.id != Some(session))
@@ -321,6 +317,9 @@ impl Starter {
                 Err(_) => return Ok(false),
             };
             if !wanted || tx.identities.is_removed(planned.session) || on_record != planned.base {
+                return Ok(false);
+            }
+            if !claim_conversation(&tx.registry, &mut tx.identities, record) {
                 return Ok(false);
             }
             tx.write_launch(record)?;
@@ -460,6 +459,38 @@ impl Starter {
     pub fn now(&self) -> Timestamp {
         self.store.now()
     }
+}
+
+/// Notes the record's conversation as this session's, unless another session holds it: two starts
+/// that were prepared in the same moment may have chosen the same one. The loser is prepared
+/// again and finds it taken
+/// (`c33_two_sessions_that_moved_to_one_conversation_do_not_both_resume_it`).
+fn claim_conversation(
+    registry: &Registry,
+    identities: &mut Identities,
+    record: &LaunchRecord,
+) -> bool {
+    let Some(conversation) = &record.conversation else { return true };
+    // What is not started claims nothing.
+    if record.trouble.is_some() {
+        return true;
+    }
+    let listed = registry.entries().any(|(_, entry)| {
+        entry.id != Some(record.session) && entry.conversation.as_ref() == Some(conversation)
+    });
+    let known = identities
+        .live
+        .values()
+        .any(|it| it.id != record.session && it.conversations.contains(conversation));
+    if listed || known {
+        return false;
+    }
+    if let Some(own) = identities.live.get_mut(&record.session)
+        && !own.conversations.contains(conversation)
+    {
+        own.conversations.push(conversation.clone());
+    }
+    true
 }
 
 fn unfit(error: &InvalidTarget) -> TmuxError {

@@ -35,9 +35,30 @@ pub(crate) fn check_directory(socket: &Path) -> Result<(), TmuxError> {
             "it belongs to another user"
         }
         Ok(meta) if meta.mode() & 0o077 != 0 => "others can enter it; chmod it to 0700",
-        Ok(_) => return Ok(()),
+        Ok(_) => match directory.ancestors().skip(1).find(|above| !is_trusted(above)) {
+            None => return Ok(()),
+            Some(_) => {
+                "somebody else could replace it, for a directory above is theirs or \
+                        writable by everybody"
+            }
+        },
     };
     Err(TmuxError::SocketDirectory { directory, source: io::Error::other(refusal) })
+}
+
+/// Whether only we and root can replace what lies in a directory.
+///
+/// Nobody's (65534) is what root's looks like in a container with users of its own. Writable for
+/// the group counts as ours: many systems give each user a group of that name.
+fn is_trusted(directory: &Path) -> bool {
+    const NOBODY: u32 = 65_534;
+    if directory.as_os_str().is_empty() {
+        return true;
+    }
+    let Ok(meta) = fs::metadata(directory) else { return false };
+    let owned = [0, NOBODY, rustix::process::geteuid().as_raw()].contains(&meta.uid());
+    let shared = meta.mode() & 0o002 != 0 && meta.mode() & 0o1000 == 0;
+    owned && !shared
 }
 
 fn directory(socket: &Path) -> PathBuf {
@@ -60,6 +81,17 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+
+    #[test]
+    fn a_directory_that_others_could_replace_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let socket = place.path().join("t/socket");
+        make_directory(&socket).unwrap();
+        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(check_directory(&socket), Err(TmuxError::SocketDirectory { .. })));
+        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+        check_directory(&socket).unwrap();
+    }
 
     #[test]
     fn a_directory_that_somebody_made_meanwhile_is_refused() {

@@ -16,6 +16,10 @@ use crate::cli::{Add, Env, Limits, Restart};
 use crate::print;
 use crate::surroundings::{Surrounded, variable};
 
+/// A pending prompt is part of the session list and of each of its kept versions; a bigger one
+/// would make every edit of the list slow.
+const LONGEST_PROMPT: usize = 4 << 20;
+
 /// Who asks, for history and journal.
 const BY: &str = "cli";
 
@@ -31,7 +35,8 @@ pub(crate) fn add(surrounded: &Surrounded, add: Add) -> Result<ExitCode> {
     if !available.contains(&kind) {
         let kinds: Vec<&str> = available.iter().map(Agent::as_str).collect();
         return Ok(print::refuse(&format!(
-            "agent `{kind}` is not available here; this box has {}",
+            "agent `{kind}` is not available here; this box has {} (install it on the PATH, or \
+             name it in AGENT_BOX_AGENT_BINS)",
             kinds.join(", ")
         )));
     }
@@ -47,7 +52,15 @@ pub(crate) fn add(surrounded: &Surrounded, add: Add) -> Result<ExitCode> {
         },
         (None, None) => None,
     };
-    let with_prompt = initial_prompt.is_some();
+    if let Some(prompt) = initial_prompt.as_ref().filter(|prompt| prompt.len() > LONGEST_PROMPT) {
+        return Ok(print::refuse(&format!(
+            "the prompt has {} bytes, at most {LONGEST_PROMPT} are taken; put it into a file and \
+             name that file in a short prompt",
+            prompt.len()
+        )));
+    }
+    let with_prompt = initial_prompt.as_ref().is_some_and(|prompt| !prompt.is_empty());
+    let takes_no_prompt = with_prompt && kind == Agent::Shell;
     let spec = SessionSpec {
         skip_permissions: !add.ask_permissions,
         // Remote control of codex takes no prompt, so a session with one runs its TUI.
@@ -77,6 +90,9 @@ pub(crate) fn add(surrounded: &Surrounded, add: Add) -> Result<ExitCode> {
     } else {
         let prompt = if added.with_prompt { " with a kickoff prompt" } else { "" };
         print::line(&format!("session '{}' ({}) added{prompt}", added.name, added.agent));
+        if takes_no_prompt {
+            print::warn("a shell takes no prompt, so this one will not be used");
+        }
         if !added.supervised {
             let starter = surrounded.store.paths().starter();
             print::warn(&format!("no supervisor runs, so nothing starts yet; run {starter}"));
@@ -235,6 +251,16 @@ pub(crate) fn limits(surrounded: &Surrounded, limits: &Limits) -> Result<ExitCod
             Err(error) => return verb_error(error),
         }
     };
+    let launch = surrounded.store.read().ok().and_then(|document| {
+        let id = document.registry.entry(&name)?.id?;
+        surrounded.store.launch(id).ok()?
+    });
+    if !now.is_unlimited() && launch.is_some_and(|launch| launch.cgroup.is_none()) {
+        print::warn(
+            "no control group is delegated to this box, so limits do not hold here (they do where \
+             the NixOS module runs it)",
+        );
+    }
     if limits.output.json {
         print::json(&json!({
             "name": name.as_str(),

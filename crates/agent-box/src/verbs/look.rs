@@ -201,7 +201,7 @@ pub(crate) fn show(
     command: bool,
     json: bool,
 ) -> Result<ExitCode> {
-    let explanation = match explanation(surrounded, name, 0)? {
+    let explanation = match explanation(surrounded, name, 1)? {
         Ok(explanation) => explanation,
         Err(refused) => return Ok(refused),
     };
@@ -316,6 +316,7 @@ pub(crate) fn log(
         Ok(name) => name,
         Err(refused) => return Ok(refused),
     };
+    let asked = name.clone();
     let events = surrounded.store.journal().read(&Filter { session: None, name }, lines)?;
     for event in &events {
         if json {
@@ -324,8 +325,13 @@ pub(crate) fn log(
             print::line(&print::event_line(event));
         }
     }
-    if events.is_empty() && !json {
-        print::line("nothing happened yet");
+    if events.is_empty() && lines > 0 {
+        if let Some(name) = asked {
+            return Ok(print::refuse(&format!("the journal knows no session `{name}`")));
+        }
+        if !json {
+            print::line("nothing happened yet");
+        }
     }
     Ok(ExitCode::from(print::DONE))
 }

@@ -72,6 +72,38 @@ fn c33_a_conversation_that_is_not_provably_its_own_is_not_resumed_and_it_says_so
 }
 
 #[test]
+fn c33_two_sessions_that_moved_to_one_conversation_do_not_both_resume_it() {
+    let (mut scene, supervisor) = supervised_box();
+    let mut launches = Vec::new();
+    for name in ["a", "b"] {
+        add_claude(&scene, name, &["--prompt", &format!("you are {name}")]);
+        wait_state(&scene, name, "live");
+        launches.push(wait_launches(&scene, name, 1));
+        scene.tmux().type_line(name, "a word");
+        within(10).until("it answers", || scene.tmux().screen(name).contains("PONG"));
+    }
+    scene.tmux().type_line("b", "/clear");
+    let note = |at: usize| {
+        format!(".local/state/agent-box/live-session-id/{}", launches[at].conversation())
+    };
+    let moved = within(10).for_some("the hook noted the new id", || {
+        let id = std::fs::read_to_string(scene.home().join(note(1))).ok()?;
+        (id.trim() != launches[1].conversation()).then_some(id)
+    });
+    scene.tmux().type_line("b", "anew");
+    within(10).until("it answers", || scene.tmux().screen("b").ends_with("PONG"));
+    // In `a`, a person opens what `b` is in.
+    supervisor.kill();
+    scene.put(note(0), &moved);
+    scene.tmux().kill_server();
+    // As after a reboot: both start in the same moment.
+    let _supervisor = supervise(&mut scene);
+    let again = ["a", "b"].map(|name| wait_launches(&scene, name, 2));
+    assert_ne!(again[0].conversation(), again[1].conversation());
+    assert!(scene.stubs().doubles().is_empty());
+}
+
+#[test]
 fn c35_a_killed_supervisor_ends_nothing_and_the_next_one_takes_over() {
     let (mut scene, supervisor) = supervised_box();
     scene.stubs().plan(r#"{"failed": {"exit": 1}}"#);

@@ -153,6 +153,7 @@ const CASES: &[(&str, &[&str])] = &[
         &[
             "c33_five_sessions_in_one_directory_come_back_with_their_own_conversations",
             "c33_a_conversation_that_is_not_provably_its_own_is_not_resumed_and_it_says_so",
+            "c33_two_sessions_that_moved_to_one_conversation_do_not_both_resume_it",
             "five_sessions_in_one_directory_keep_their_own_conversations",
         ],
     ),

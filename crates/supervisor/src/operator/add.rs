@@ -78,7 +78,7 @@ impl Operator {
             check_directory(Path::new(directory), make_directory)?;
         }
         let agent = spec.agent.clone().unwrap_or(Agent::Shell);
-        let with_prompt = spec.initial_prompt.is_some();
+        let with_prompt = spec.initial_prompt.as_ref().is_some_and(|prompt| !prompt.is_empty());
         let home = self.store.paths().home().to_string_lossy().into_owned();
         let directory = spec.working_directory.clone().filter(|directory| *directory != home);
         let summary = match &wanted {

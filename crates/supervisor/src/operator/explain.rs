@@ -1,7 +1,7 @@
 //! `why`: how a session is, what happened to it, and what to do next.
 
 use agent_box_session::{
-    Ending, Entry, Exit, LaunchRecord, LaunchState, SessionName, SessionState,
+    Backoff, Ending, Entry, Exit, LaunchRecord, LaunchState, SessionName, SessionState,
 };
 use agent_box_session_store::{Event, Filter, IoError, ReadError};
 use thiserror::Error;
@@ -124,9 +124,10 @@ fn launch_sentences(record: &LaunchRecord) -> Vec<String> {
         if record.resumed { ", resuming its conversation" } else { "" }
     )];
     match &record.state {
-        LaunchState::Prepared => {
-            lines.push("tmux was asked; the gate was not passed yet".to_owned());
+        LaunchState::Prepared if record.trouble.is_some() => {
+            lines.push("nothing was started; it is tried again now and then".to_owned());
         }
+        LaunchState::Prepared => lines.push("its terminal was asked for".to_owned()),
         LaunchState::Starting { launcher, at, agent, suspended } => {
             lines.push(match agent {
                 Some(agent) => format!("its agent runs as process {} since {at}", agent.pid),
@@ -145,11 +146,14 @@ fn launch_sentences(record: &LaunchRecord) -> Vec<String> {
             ));
             lines.push(match ending {
                 Ending::Parked => "a clean exit parks a session".to_owned(),
-                Ending::Interrupted => "it was interrupted, so it is started again".to_owned(),
+                Ending::Interrupted => "its end was asked for from outside".to_owned(),
                 Ending::PostMortem if *needs_login => {
                     "it says that its login is missing or expired".to_owned()
                 }
                 Ending::PostMortem => "a failing exit is shown, not repeated".to_owned(),
+                Ending::Respawn if record.quick_deaths >= Backoff::LIMIT => {
+                    format!("that were {} quick deaths in a row", record.quick_deaths)
+                }
                 Ending::Respawn => format!(
                     "it is started again after a delay ({} quick deaths in a row)",
                     record.quick_deaths
@@ -157,7 +161,7 @@ fn launch_sentences(record: &LaunchRecord) -> Vec<String> {
             });
         }
     }
-    if record.prompt.is_some() && !record.prompt_proven {
+    if record.prompt.is_some() && !record.prompt_proven && record.agent.keeps_transcripts() {
         lines.push(format!(
             "its kickoff prompt was handed over {} time(s); the next start looks for it in the \
              transcript and hands it over again only if it is not there",
