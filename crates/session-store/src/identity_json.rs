@@ -95,6 +95,7 @@ impl Store {
         let path = self.paths().identities();
         let Some(bytes) = read_if_any(&path)? else { return Ok(BTreeMap::new()) };
         let file: IdentitiesFile = parse(&path, &bytes)?;
+        refuse_newer(&path, file.version)?;
         let identities = file.identities.into_iter().map(|json| {
             let identity = json.identity().map_err(|reason| damaged(&path, &reason))?;
             Ok((identity.id, identity))
@@ -121,6 +122,7 @@ impl Store {
         let path = self.paths().tombstone(id);
         let Some(bytes) = read_if_any(&path)? else { return Ok(None) };
         let file: TombstoneFile = parse(&path, &bytes)?;
+        refuse_newer(&path, file.version)?;
         let identity = file.identity.identity().map_err(|reason| damaged(&path, &reason))?;
         Ok(Some(Tombstone { identity, at: Timestamp::from_millis(file.at), by: file.by }))
     }
@@ -196,6 +198,17 @@ fn parse<'b, T: Deserialize<'b>>(path: &Path, bytes: &'b [u8]) -> Result<T, IoEr
     serde_json::from_slice(bytes).map_err(|error| damaged(path, &error.to_string()))
 }
 
+/// What a newer program wrote would lose what this one does not know.
+fn refuse_newer(path: &Path, version: u32) -> Result<(), IoError> {
+    if version <= VERSION {
+        return Ok(());
+    }
+    let reason = format!(
+        "it has format version {version}; update agent-box on this machine, or move it away"
+    );
+    Err(IoError::on("use", path)(io::Error::new(io::ErrorKind::InvalidData, reason)))
+}
+
 fn damaged(path: &Path, reason: &str) -> IoError {
     // Written by nobody but us, and atomically: a damaged one means a damaged disk.
     let reason = format!("it is damaged ({reason}); restore it from a backup or move it away");
@@ -206,4 +219,32 @@ fn print<T: Serialize>(file: &T) -> Vec<u8> {
     let mut text = serde_json::to_vec_pretty(file).expect("BUG: texts and numbers print");
     text.push(b'\n');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use agent_box_session::paths::Paths;
+
+    use super::*;
+
+    #[test]
+    fn what_a_newer_program_wrote_is_refused_and_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(Paths::new(home.path(), home.path().join("s"))).unwrap();
+        let id = store.mint_session();
+        let paths = [store.paths().identities(), store.paths().tombstone(id)];
+        let text = format!(
+            r#"{{"version": 2, "identities": [], "at": 1, "by": "x", "identity": {{"id": "{id}",
+            "name": "x", "agent": null, "directory": null, "prompt_sha256": null,
+            "conversations": [], "generation": 1}}}}"#
+        );
+        for path in &paths {
+            atomic::replace(path, &store.paths().state(), text.as_bytes()).unwrap();
+        }
+        let errors = [store.live_identities().unwrap_err(), store.tombstone(id).unwrap_err()];
+        for error in errors {
+            let source = std::error::Error::source(&error).unwrap().to_string();
+            assert!(source.contains("format version 2; update"), "{source}");
+        }
+    }
 }
