@@ -18,7 +18,11 @@ use crate::store::Store;
 #[derive(Debug, Error)]
 pub enum LaunchError {
     /// The file does not hold a record.
-    #[error("the launch record {} is damaged at byte {byte}: {reason}", path.display())]
+    #[error(
+        "the launch record {} is damaged at byte {byte}: {reason}; `agent-box stop` the session, \
+         move the file away and `agent-box restart` it",
+        path.display()
+    )]
     Damaged {
         /// The record's file.
         path: PathBuf,

@@ -74,7 +74,15 @@ const KILL: Duration = Duration::from_secs(3);
 struct Members {
     launchers: BTreeSet<i32>,
     others: BTreeSet<i32>,
+    /// Whether the scan can have missed nobody.
+    certain: bool,
 }
+
+/// Scans without a member that prove the end of all of them, and those that have to do where
+/// others come and go all the time. The launcher sees its descendants end; one scan is no proof,
+/// because a process may be between fork and the scan's line.
+const EMPTY_SCANS: u32 = 2;
+const UNCERTAIN_SCANS: u32 = 6;
 
 /// Whether the calling process is part of this launch.
 pub fn is_inside(target: &Target) -> bool {
@@ -87,7 +95,7 @@ pub fn is_inside(target: &Target) -> bool {
 /// # Errors
 /// When something survived.
 pub fn end_launch(tmux: &Tmux, target: &Target, grace: Duration) -> Result<(), EndError> {
-    let seen = members(target);
+    let seen = members(target, false);
     if !seen.launchers.is_empty() || !seen.others.is_empty() {
         end_processes(target, seen, grace)?;
     }
@@ -109,26 +117,26 @@ fn end_processes(target: &Target, first: Members, grace: Duration) -> Result<(),
     let mut told: BTreeSet<(i32, u64)> = BTreeSet::new();
     let grace = Deadline::after(grace);
     let mut scan = first;
-    let mut empty_scans = 0;
+    let (mut certain_scans, mut uncertain_scans) = (0, 0);
     let mut kill_deadline = None;
     loop {
         let handles = open(&scan.others);
-        if handles.is_empty() {
-            empty_scans += 1;
+        // A member that is gone before it can be opened may have forked the next one.
+        if !scan.others.is_empty() {
+            (certain_scans, uncertain_scans) = (0, 0);
+        } else if scan.certain {
+            certain_scans += 1;
         } else {
-            empty_scans = 0;
+            uncertain_scans += 1;
         }
-        // The launcher sees its descendants end; while it lives, one empty scan is followed by
-        // another, because a process may be between fork and the scan's line.
-        if empty_scans >= 2 {
+        if certain_scans >= EMPTY_SCANS || uncertain_scans >= UNCERTAIN_SCANS {
             break;
         }
         let kill = grace.has_passed();
         if kill {
             let deadline = *kill_deadline.get_or_insert_with(|| Deadline::after(KILL));
             if deadline.has_passed() {
-                let left = handles.iter().map(|it| (it.stat.pid, it.stat.comm.clone())).collect();
-                return Err(EndError::Left { left });
+                return Err(EndError::Left { left: named(&scan.others, &handles) });
             }
             kill_cgroup(target);
         }
@@ -145,7 +153,7 @@ fn end_processes(target: &Target, first: Members, grace: Duration) -> Result<(),
             let patience = if kill { Duration::from_millis(50) } else { grace.left() };
             wait_for_any(&handles, patience.min(Duration::from_millis(100)));
         }
-        scan = members(target);
+        scan = members(target, kill);
     }
     end_launchers(target, launchers)
 }
@@ -160,16 +168,15 @@ fn end_launchers(target: &Target, mut launchers: Vec<Handle>) -> Result<(), EndE
     let deadline = Deadline::after(KILL);
     loop {
         // Again everything: a launcher that was stopped may have forked before it was killed.
-        let seen = members(target);
+        let seen = members(target, true);
         launchers.extend(open(&seen.launchers));
         launchers.extend(open(&seen.others));
         launchers.retain(|it| !has_ended(it));
-        if launchers.is_empty() {
+        if launchers.is_empty() && seen.others.is_empty() {
             return Ok(());
         }
         if deadline.has_passed() {
-            let left = launchers.iter().map(|it| (it.stat.pid, it.stat.comm.clone())).collect();
-            return Err(EndError::Left { left });
+            return Err(EndError::Left { left: named(&seen.others, &launchers) });
         }
         kill_cgroup(target);
         for launcher in &launchers {
@@ -179,15 +186,23 @@ fn end_launchers(target: &Target, mut launchers: Vec<Handle>) -> Result<(), EndE
     }
 }
 
-fn members(target: &Target) -> Members {
-    let scan = Scan::now();
-    let mut members = Members::default();
-    let mut all: BTreeSet<i32> = BTreeSet::new();
-    for stat in scan.all() {
-        if launch_mark(stat.pid) == Some(target.launch) {
-            all.insert(stat.pid);
+/// Looks for the processes of a launch. With `kill`, what carries its mark and is no launcher is
+/// killed in passing: what forks and exits all the time would be gone when the scan is complete.
+fn members(target: &Target, kill: bool) -> Members {
+    let own_line = own_line();
+    let scan = Scan::with_each(|stat, mark| {
+        if kill
+            && mark == Some(target.launch)
+            && !own_line.contains(&stat.pid)
+            && !is_launcher(stat.pid, target.launch)
+            && let Some(handle) = Handle::open(stat)
+        {
+            handle.signal(Signal::KILL);
         }
-    }
+    });
+    let mut members = Members { certain: scan.is_settled(), ..Members::default() };
+    let marked = scan.all().filter(|stat| scan.mark(stat.pid) == Some(target.launch));
+    let mut all: BTreeSet<i32> = marked.map(|stat| stat.pid).collect();
     let recorded = target
         .record
         .as_ref()
@@ -212,7 +227,7 @@ fn members(target: &Target) -> Members {
     }
     // INVARIANT: whoever calls this is not ended by it
     // (`a_session_can_remove_stop_and_restart_itself`).
-    for pid in own_line() {
+    for pid in own_line {
         all.remove(&pid);
     }
     members.others = all.difference(&launchers).copied().collect();
@@ -251,6 +266,15 @@ fn open(pids: &BTreeSet<i32>) -> Vec<Handle> {
         .filter(crate::process::Stat::is_alive)
         .filter_map(|stat| Handle::open(&stat))
         .collect()
+}
+
+/// What is left, by number and name; of what was gone too soon only the number is known.
+fn named(members: &BTreeSet<i32>, handles: &[Handle]) -> Vec<(i32, String)> {
+    let known = handles.iter().map(|it| (it.stat.pid, it.stat.comm.clone()));
+    let mut left: std::collections::BTreeMap<i32, String> =
+        members.iter().map(|pid| (*pid, "a process that forks and exits".to_owned())).collect();
+    left.extend(known);
+    left.into_iter().collect()
 }
 
 fn has_ended(handle: &Handle) -> bool {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
 use agent_box_session::{LaunchId, ProcessRef, env};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -95,25 +96,59 @@ impl Handle {
 }
 
 /// All processes of this moment, for following family ties and marks.
+///
+/// A process that forks and exits at once is alive at every moment and nowhere for long: one
+/// reading of `/proc` can miss it, again and again. So it is listed until a listing holds nobody
+/// new, the youngest first, and each process's mark is read together with its line.
 #[derive(Debug, Default)]
 pub struct Scan {
     by_pid: BTreeMap<i32, Stat>,
+    marks: BTreeMap<i32, LaunchId>,
+    settled: bool,
 }
 
 impl Scan {
-    /// Reads every process's stat line. Zombies are left out.
+    /// So many listings, for on a busy machine there is always somebody new.
+    const LISTINGS: usize = 8;
+
+    /// Reads every process's stat line and mark. Zombies are left out.
     pub fn now() -> Self {
-        let mut by_pid = BTreeMap::new();
-        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let Some(pid) = name.to_str().and_then(|name| name.parse::<i32>().ok()) else {
-                continue;
-            };
-            if let Some(stat) = Stat::read(pid).filter(Stat::is_alive) {
-                by_pid.insert(pid, stat);
+        Self::with_each(|_, _| {})
+    }
+
+    /// Like [`Scan::now`], and tells of each process while it is most likely still there.
+    pub fn with_each(mut each: impl FnMut(&Stat, Option<LaunchId>)) -> Self {
+        let mut scan = Self::default();
+        let mut visited = BTreeSet::new();
+        for _ in 0..Self::LISTINGS {
+            let mut new = pids();
+            new.retain(|pid| !visited.contains(pid));
+            if new.is_empty() {
+                scan.settled = !visited.is_empty();
+                break;
+            }
+            // Numbers rise with age but for the wrap.
+            new.sort_unstable();
+            for pid in new.into_iter().rev() {
+                visited.insert(pid);
+                let Some(stat) = Stat::read(pid).filter(Stat::is_alive) else { continue };
+                let mark = launch_mark(pid);
+                each(&stat, mark);
+                scan.marks.extend(mark.map(|launch| (pid, launch)));
+                scan.by_pid.insert(pid, stat);
             }
         }
-        Self { by_pid }
+        scan
+    }
+
+    /// Whether the last listing held nobody new, so that nobody can have been missed.
+    pub fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    /// The launch that a process said it belongs to.
+    pub fn mark(&self, pid: i32) -> Option<LaunchId> {
+        self.marks.get(&pid).copied()
     }
 
     /// One process.
@@ -149,10 +184,8 @@ impl Scan {
     /// Processes of other users cannot be read and are not ours.
     pub fn marked(&self) -> BTreeMap<LaunchId, BTreeSet<i32>> {
         let mut marked: BTreeMap<LaunchId, BTreeSet<i32>> = BTreeMap::new();
-        for pid in self.by_pid.keys() {
-            if let Some(launch) = launch_mark(*pid) {
-                marked.entry(launch).or_default().insert(*pid);
-            }
+        for (pid, launch) in &self.marks {
+            marked.entry(*launch).or_default().insert(*pid);
         }
         marked
     }
@@ -161,6 +194,12 @@ impl Scan {
     pub fn all(&self) -> impl Iterator<Item = &Stat> {
         self.by_pid.values()
     }
+}
+
+/// The numbers of all processes.
+fn pids() -> Vec<i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// The launch that a process says it belongs to.
@@ -174,12 +213,24 @@ pub fn launch_mark(pid: i32) -> Option<LaunchId> {
 
 /// Whether the process is the launcher of `launch`: `agent-box pane RECORD LAUNCH`.
 pub fn is_launcher(pid: i32, launch: LaunchId) -> bool {
-    let Ok(command) = fs::read(format!("/proc/{pid}/cmdline")) else { return false };
+    launcher_words(pid).is_some_and(|(_, its)| its == launch)
+}
+
+/// The launches whose launchers were given this record: a record that cannot be read names none.
+pub fn launches_beside(record: &Path) -> BTreeSet<LaunchId> {
+    let words = pids().into_iter().filter_map(launcher_words);
+    words.filter(|(its, _)| its == record).map(|(_, launch)| launch).collect()
+}
+
+/// What a launcher was started with.
+fn launcher_words(pid: i32) -> Option<(PathBuf, LaunchId)> {
+    let command = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let mut words = command.split(|byte| *byte == 0).skip(1);
-    words.next() == Some(b"pane")
-        && words.nth(1).is_some_and(|word| {
-            std::ffi::OsStr::from_bytes(word).to_str() == Some(&launch.to_string())
-        })
+    if words.next()? != b"pane" {
+        return None;
+    }
+    let record = PathBuf::from(std::ffi::OsStr::from_bytes(words.next()?));
+    Some((record, std::str::from_utf8(words.next()?).ok()?.parse().ok()?))
 }
 
 /// This process and its ancestors.

@@ -78,9 +78,6 @@ pub enum StartError {
     /// The record could not be written.
     #[error(transparent)]
     Record(#[from] TransactError<IoError>),
-    /// The event could not be written.
-    #[error(transparent)]
-    Journal(#[from] agent_box_session_store::LockError),
     /// tmux gave no answer; whether a session comes of it will be seen.
     #[error("session `{name}`: tmux was asked for a start")]
     Tmux {
@@ -133,7 +130,7 @@ impl Starter {
         let event = Event::new(self.store.now(), EventKind::Spawn, "asking tmux for a session")
             .about(planned.session, name)
             .in_launch(launch);
-        self.store.journal().append(&event)?;
+        self.note(&event);
         testpoint::hit("supervisor.before-new-session");
         match self.ask_tmux(&record) {
             // The name is taken: the next look says by whom.
@@ -145,7 +142,7 @@ impl Starter {
                 Err(StartError::Tmux { name: name.clone(), source })
             }
             Err(error) => {
-                let text = format!("tmux refused the start: {error}");
+                let text = format!("tmux refused the start: {}", crate::tasks::chain(&error));
                 let trouble = self.trouble_of(TroubleKind::StartFailed, text, Some(&record));
                 self.write_trouble(planned.session, &record, trouble.clone())?;
                 Ok(Started::Troubled(trouble))
@@ -217,7 +214,8 @@ impl Starter {
             EventKind::Adopt,
             "took over a live session that another program had started",
         );
-        Ok(self.store.journal().append(&event.about(session, name).in_launch(launch))?)
+        self.note(&event.about(session, name).in_launch(launch));
+        Ok(())
     }
 
     /// Writes down why a session is not started.
@@ -375,12 +373,7 @@ impl Starter {
             | PrepareError::NoAgent => TroubleKind::NotInstalled,
             _ => TroubleKind::StartFailed,
         };
-        let mut text = error.to_string();
-        let mut source = std::error::Error::source(error);
-        while let Some(cause) = source {
-            text = format!("{text}: {cause}");
-            source = cause.source();
-        }
+        let text = crate::tasks::chain(error);
         self.note_trouble(planned, name, entry, last, kind, text)
     }
 
@@ -417,7 +410,7 @@ impl Starter {
         if last.and_then(|last| last.trouble.as_ref()).map(|it| &it.text) != Some(&trouble.text) {
             let event = Event::new(self.store.now(), EventKind::Trouble, trouble.text.clone())
                 .about(planned.session, name);
-            self.store.journal().append(&event)?;
+            self.note(&event);
         }
         let record = LaunchRecord { trouble: Some(trouble.clone()), ..record };
         if self.commit(planned, &record)? {
@@ -453,6 +446,13 @@ impl Starter {
             }
             Ok(())
         })?)
+    }
+
+    /// A journal that cannot be written stops nothing.
+    fn note(&self, event: &Event) {
+        if let Err(error) = self.store.journal().append(event) {
+            tracing::warn!(error = crate::tasks::chain(&error), "cannot write the journal");
+        }
     }
 
     /// The wall clock, for callers that have only a starter.

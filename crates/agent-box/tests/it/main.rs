@@ -8,6 +8,7 @@ mod acceptance_rotation;
 mod acceptance_sessions;
 mod acceptance_status;
 mod cases_cli;
+mod cases_damage;
 mod cases_ending;
 mod cases_environment;
 mod cases_hand_edits;

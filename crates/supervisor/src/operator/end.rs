@@ -1,14 +1,16 @@
 //! `rm`, `stop`, `restart`: an intent, then the end of the launches it was about.
 
-use agent_box_session::{LaunchRecord, SessionId, SessionName, VerbRefusal};
+use agent_box_session::{LaunchId, LaunchRecord, SessionId, SessionName, VerbRefusal};
 use agent_box_session_store::{
-    Change, Damage, Event, EventKind, IoError, LockError, ReadError, TransactError, Transaction,
+    Change, Damage, Event, EventKind, Filter, IoError, LaunchError, LockError, ReadError,
+    TransactError, Transaction,
 };
 use agent_box_tmux_driver::SessionTarget;
 use thiserror::Error;
 
 use super::Operator;
 use crate::ending::{EndError, Target, end_launch, is_inside};
+use crate::process::launches_beside;
 
 /// Which verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,9 +100,13 @@ pub enum VerbError {
 /// What was committed, and what has to end.
 struct Committed {
     session: Option<SessionId>,
-    record: Option<LaunchRecord>,
+    /// Its newest launch, or why that cannot be read: then it is looked for.
+    record: Result<Option<LaunchRecord>, LaunchError>,
     already: bool,
 }
+
+/// Events of a session that are searched for its launches.
+const EVENTS: usize = 200;
 
 impl Operator {
     /// Carries out one of the three verbs on one session.
@@ -122,14 +128,19 @@ impl Operator {
         if let Some(session) = committed.session {
             event = event.about(session, name);
         }
-        self.store.journal().append(&event)?;
-        if !inside && let Some(record) = committed.record {
-            self.end_launch_of(record).map_err(|source| VerbError::NotEnded {
+        let noted = self.store.journal().append(&event);
+        if !inside {
+            let ended = committed
+                .session
+                .map_or(Ok(()), |it| self.end_launches(it, name, committed.record));
+            ended.map_err(|source| VerbError::NotEnded {
                 name: name.clone(),
                 verb: verb.word(),
                 source,
             })?;
         }
+        // Said last: the intent stands, and a journal that cannot be written stops nothing.
+        noted?;
         Ok(Ended {
             name: name.clone(),
             session: committed.session,
@@ -189,8 +200,21 @@ impl Operator {
         })
     }
 
-    /// Ends a launch that an intent was about.
-    pub(crate) fn end_launch_of(&self, record: LaunchRecord) -> Result<(), EndError> {
+    /// Ends what an intent was about, whether or not its record can be read.
+    pub(super) fn end_launches(
+        &self,
+        session: SessionId,
+        name: &SessionName,
+        record: Result<Option<LaunchRecord>, LaunchError>,
+    ) -> Result<(), EndError> {
+        match record {
+            Ok(Some(record)) => self.end_launch_of(record),
+            Ok(None) => Ok(()),
+            Err(_) => self.end_unrecorded(session, name),
+        }
+    }
+
+    fn end_launch_of(&self, record: LaunchRecord) -> Result<(), EndError> {
         let grace = self.grace.max(std::time::Duration::from_millis(1));
         let name = record.name.clone();
         let target = Target {
@@ -199,6 +223,29 @@ impl Operator {
             record: Some(record),
         };
         end_launch(&self.tmux, &target, grace)
+    }
+
+    /// Ends the launches of a session whose record cannot be read: those that its launchers, its
+    /// terminals and the journal name.
+    fn end_unrecorded(&self, session: SessionId, name: &SessionName) -> Result<(), EndError> {
+        let mut launches = launches_beside(&self.store.paths().launch(session));
+        let filter = Filter { session: Some(session), name: None };
+        let events = self.store.journal().read(&filter, EVENTS).unwrap_or_default();
+        launches.extend(events.into_iter().filter_map(|event| event.launch));
+        let snapshot = self.tmux.snapshot();
+        let (store, id) = (self.store.store_id().to_string(), session.to_string());
+        for terminal in snapshot.iter().flat_map(|snapshot| &snapshot.sessions) {
+            if terminal.store.as_ref() == Some(&store) && terminal.id.as_ref() == Some(&id) {
+                launches
+                    .extend(terminal.launch.as_ref().and_then(|it| it.parse::<LaunchId>().ok()));
+            }
+        }
+        let grace = self.grace.max(std::time::Duration::from_millis(1));
+        for launch in launches {
+            let terminal = SessionTarget::name(name.as_str()).ok();
+            end_launch(&self.tmux, &Target { launch, terminal, record: None }, grace)?;
+        }
+        Ok(())
     }
 
     fn is_inside_of(&self, name: &SessionName) -> bool {
@@ -221,7 +268,7 @@ fn remove(
 ) -> Result<Committed, VerbRefusal> {
     match tx.delist(name, by) {
         Ok(delisted) => {
-            let record = delisted.id.and_then(|id| tx.launch(id).ok().flatten());
+            let record = delisted.id.map_or(Ok(None), |id| tx.launch(id));
             Ok(Committed { session: delisted.id, record, already: false })
         }
         // Two removers both succeed: the second makes sure that the first one's work is done.
@@ -232,7 +279,7 @@ fn remove(
             let Some(id) = removed.map(|it| it.identity.id) else {
                 return Err(VerbRefusal::NotListed(name));
             };
-            let record = tx.launch(id).ok().flatten();
+            let record = tx.launch(id);
             Ok(Committed { session: Some(id), record, already: true })
         }
         Err(refusal) => Err(refusal),
@@ -249,6 +296,6 @@ fn intend(
         EndVerb::Stop => tx.stop(name, by)?,
         _ => tx.restart(name)?,
     };
-    let record = tx.launch(id).ok().flatten();
+    let record = tx.launch(id);
     Ok(Committed { session: Some(id), record, already: false })
 }

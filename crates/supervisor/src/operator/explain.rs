@@ -7,6 +7,7 @@ use agent_box_session_store::{Event, Filter, IoError, ReadError};
 use thiserror::Error;
 
 use super::Operator;
+use crate::tasks::chain;
 
 /// All that is known of one session.
 #[derive(Debug)]
@@ -53,10 +54,14 @@ impl Operator {
     pub fn explain(&self, name: &SessionName, events: usize) -> Result<Explanation, ExplainError> {
         let registry = self.store.read_settled()?.registry;
         let entry = registry.entry(name).cloned();
-        let (state, record) = match self.state_of(name, &registry, self.store.now()) {
+        let (mut state, record) = match self.state_of(name, &registry, self.store.now()) {
             Some((state, record)) => (Some(state), record),
             None => (None, None),
         };
+        let id = entry.as_ref().and_then(|entry| entry.id);
+        if let Some(Err(damage)) = id.map(|id| self.store.launch(id)) {
+            state = Some(SessionState::Error(chain(&damage)));
+        }
         let filter = Filter { session: None, name: Some(name.clone()) };
         let events = self.store.journal().read(&filter, events)?;
         if entry.is_none() && events.is_empty() {

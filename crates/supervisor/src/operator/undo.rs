@@ -1,7 +1,7 @@
 //! `undo`: an earlier session list, written forward, with the ends that follow from it.
 
 use agent_box_session::{SessionId, SessionName, Undone};
-use agent_box_session_store::{Event, EventKind, IoError, LaunchError, LockError, UndoError};
+use agent_box_session_store::{Event, EventKind, IoError, LockError, UndoError};
 use thiserror::Error;
 
 use super::Operator;
@@ -13,9 +13,6 @@ pub enum UndoFault {
     /// The history or the registry says no.
     #[error(transparent)]
     Undo(#[from] UndoError),
-    /// A record cannot be read.
-    #[error(transparent)]
-    Launch(#[from] LaunchError),
     /// The journal cannot be written.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -44,16 +41,17 @@ impl Operator {
             let event = Event::new(self.store.now(), EventKind::Undo, text).about(id, name);
             self.store.journal().append(&event.by(&self.by))
         };
+        // The list is undone: a journal that cannot be written stops nothing, it is only said.
+        let mut noted = Ok(());
         for (name, id) in &undone.restored {
-            journal(name, *id, "listed again by undo")?;
+            noted = noted.and(journal(name, *id, "listed again by undo"));
         }
         for (name, id) in &undone.delisted {
-            journal(name, *id, "removed by undo")?;
-            if let Some(record) = self.store.launch(*id)? {
-                self.end_launch_of(record)
-                    .map_err(|source| UndoFault::NotEnded { name: name.clone(), source })?;
-            }
+            noted = noted.and(journal(name, *id, "removed by undo"));
+            self.end_launches(*id, name, self.store.launch(*id))
+                .map_err(|source| UndoFault::NotEnded { name: name.clone(), source })?;
         }
+        noted?;
         Ok(undone)
     }
 }

@@ -1,0 +1,101 @@
+//! Files of ours that cannot be used, and processes that cannot be caught: nothing that was asked
+//! for is said to be done when it is not.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use agent_box_testkit::{TestBox, process, within};
+use rustix::process::Signal;
+
+use crate::scene::{add_claude, id_of, say, supervise, supervised_box, wait_launches, wait_state};
+
+const STATE: &str = ".local/state/agent-box";
+
+/// Cuts a session's launch record short, as a failing disk would.
+fn damage_record(scene: &TestBox, name: &str) {
+    let id = id_of(scene, name);
+    scene.put(format!("{STATE}/launches/{id}.json"), "{\"version\": 1,\n");
+}
+
+#[test]
+fn a_session_whose_record_is_damaged_is_ended_all_the_same() {
+    let (scene, supervisor) = supervised_box();
+    for name in ["stopped", "removed"] {
+        add_claude(&scene, name, &[]);
+        wait_state(&scene, name, "live");
+    }
+    let pids = ["stopped", "removed"].map(|name| wait_launches(&scene, name, 1).pid());
+    supervisor.kill();
+    for name in ["stopped", "removed"] {
+        damage_record(&scene, name);
+    }
+    say(&scene, &["stop", "stopped"]);
+    say(&scene, &["rm", "removed"]);
+    assert_eq!(pids.map(process::is_alive), [false, false]);
+}
+
+#[test]
+fn a_damaged_record_explains_itself_and_has_a_way_out() {
+    let (scene, _supervisor) = supervised_box();
+    add_claude(&scene, "one", &[]);
+    wait_state(&scene, "one", "live");
+    damage_record(&scene, "one");
+    let why = say(&scene, &["why", "one"]);
+    assert!(why.contains("is damaged at byte") && why.contains("move the file away"), "{why}");
+    // The way that it names.
+    say(&scene, &["stop", "one"]);
+    let id = id_of(&scene, "one");
+    fs::remove_file(scene.home().join(STATE).join(format!("launches/{id}.json"))).unwrap();
+    say(&scene, &["restart", "one"]);
+    wait_launches(&scene, "one", 2);
+    wait_state(&scene, "one", "live");
+    assert!(scene.stubs().doubles().is_empty());
+}
+
+#[test]
+fn a_journal_that_cannot_be_written_stops_no_start_and_no_end() {
+    let (scene, _supervisor) = supervised_box();
+    add_claude(&scene, "one", &[]);
+    let pid = wait_launches(&scene, "one", 1).pid();
+    let journal = scene.home().join(STATE).join("journal.jsonl");
+    fs::remove_file(&journal).unwrap();
+    fs::create_dir(&journal).unwrap();
+    let removal = scene.run(&["rm", "one"]).expect_code(1);
+    assert!(removal.stderr.contains("journal.jsonl"), "{}", removal.stderr);
+    assert!(!process::is_alive(pid));
+    scene.run(&["add", "two", "--agent", "claude", "--cwd", "."]).expect_code(1);
+    wait_launches(&scene, "two", 1);
+}
+
+#[test]
+fn processes_that_fork_and_exit_all_the_time_are_ended_too() {
+    let (mut scene, supervisor) = supervised_box();
+    let program = scene.stubs().program("generic");
+    fs::remove_file(&program).unwrap();
+    let beat = scene.home().join("beat");
+    // In a kernel session of its own each time, so that only its mark tells whose it is.
+    let script = format!(
+        "#!/bin/sh\ntrap '' HUP TERM\n[ -e {0}.end ] && exit\n: > {0}\n\
+         case $1 in hop) setsid \"$0\" hop & exit;; esac\n\
+         for i in 1 2 3; do setsid \"$0\" hop & done\nsleep 60\n",
+        beat.display()
+    );
+    scene.put("bin/generic", &script);
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    for round in 0..3 {
+        let name = format!("hopper-{round}");
+        say(&scene, &["add", &name, "--agent", "generic", "--cwd", "."]);
+        within(10).until("it hops", || beat.exists());
+        if round == 1 {
+            // Without the launcher nobody sees them end.
+            let pane = scene.tmux().pane_pid(&name).unwrap();
+            process::send(pane, Signal::STOP);
+        }
+        say(&scene, &["rm", &name]);
+        let _ = fs::remove_file(&beat);
+        within(1).always("nothing of it runs", || !beat.exists());
+    }
+    scene.put("beat.end", "");
+    supervisor.kill();
+    supervise(&mut scene);
+}
