@@ -17,6 +17,7 @@ use agent_box_tmux_driver::{Session, Tmux, TmuxError};
 
 use crate::plan::{Intent, Known, LaunchView, Observed, Terminal};
 use crate::process::{Scan, Stat, is_alive};
+use crate::tasks::chain;
 
 /// Looks, and remembers what cannot have changed since the last look.
 #[derive(Debug)]
@@ -113,7 +114,7 @@ impl Observer {
                         .into_iter()
                         .map(|(id, record)| match record {
                             Ok(record) => (id, Known::Known(record)),
-                            Err(error) => (id, Known::Unknown(error.to_string())),
+                            Err(error) => (id, Known::Unknown(chain(&error))),
                         })
                         .collect();
                 }
@@ -127,7 +128,7 @@ impl Observer {
                     match self.store.launch(id) {
                         Ok(Some(record)) => self.records.insert(id, Known::Known(record)),
                         Ok(None) => self.records.remove(&id),
-                        Err(error) => self.records.insert(id, Known::Unknown(error.to_string())),
+                        Err(error) => self.records.insert(id, Known::Unknown(chain(&error))),
                     };
                 }
             }
@@ -144,7 +145,7 @@ impl Observer {
         }
         let (intent, document) = match self.store.read() {
             Ok(document) => (self.intent_of(document.registry.clone()), Some(document)),
-            Err(error) => (Known::Unknown(error.to_string()), None),
+            Err(error) => (Known::Unknown(chain(&error)), None),
         };
         let intent = Arc::new(intent);
         // Damage is read again each time: editors that write in place finish within moments.
@@ -160,7 +161,7 @@ impl Observer {
     fn intent_of(&self, registry: Registry) -> Known<Intent> {
         let identities = match self.store.identities(&registry) {
             Ok(identities) => identities,
-            Err(error) => return Known::Unknown(error.to_string()),
+            Err(error) => return Known::Unknown(chain(&error)),
         };
         let removed: BTreeSet<SessionId> = registry
             .entries()
@@ -190,7 +191,7 @@ impl Observer {
             }
             // The driver has looked for a server whose socket was unlinked: there is none.
             Err(TmuxError::NoServer { .. }) => (Known::Known(Vec::new()), None),
-            Err(error) => (Known::Unknown(error.to_string()), None),
+            Err(error) => (Known::Unknown(chain(&error)), None),
         }
     }
 
@@ -220,9 +221,7 @@ impl Observer {
                 Known::Known(known) if seen.contains_key(&(*id, known.launch)) => LaunchView {
                     record: record.clone(),
                     lock_free: false,
-                    launcher_alive: seen
-                        .get(&(*id, known.launch))
-                        .is_some_and(|pane| panes.contains_key(pane)),
+                    launcher_alive: watcher_lives(known, seen.get(&(*id, known.launch)), panes),
                     leftovers: false,
                 },
                 Known::Known(known) => {
@@ -281,6 +280,17 @@ impl Observer {
             terminal.conversation.clone_from(known);
         }
         Known::Known(terminals)
+    }
+}
+
+/// Whether the launcher that the record names lives or, before it passed its gate, the process in
+/// its terminal. A terminal may outlive its launcher: a person can have split it.
+fn watcher_lives(record: &LaunchRecord, pane: Option<&i32>, panes: &BTreeMap<i32, u64>) -> bool {
+    let in_pane = |pid: i32| panes.get(&pid).copied();
+    match (record.launcher(), pane) {
+        (Some(launcher), Some(pane)) if launcher.pid == *pane => in_pane(*pane).is_some(),
+        (Some(launcher), _) => is_alive(launcher),
+        (None, pane) => pane.is_some_and(|pane| in_pane(*pane).is_some()),
     }
 }
 

@@ -230,7 +230,7 @@ pub fn plan(intent: &Known<Intent>, observed: &Observed, now: Timestamp) -> Plan
         let Some(id) = entry.id else { continue };
         let settled = !intent.removed.contains(&id) && holds_alone(&intent.registry, id);
         if settled && !ending.contains(&id) && !observed.busy.contains(&id) && !entry.stopped {
-            plan_start(name, id, entry, observed, now, &mut plan);
+            plan_start(name, id, intent, observed, now, &mut plan);
         }
     }
     plan
@@ -327,11 +327,12 @@ fn unwanted(
 fn plan_start(
     name: &SessionName,
     session: SessionId,
-    entry: &Entry,
+    intent: &Intent,
     observed: &Observed,
     now: Timestamp,
     plan: &mut Plan,
 ) {
+    let Some(entry) = intent.registry.entry(name) else { return };
     let Known::Known(terminals) = &observed.terminals else { return };
     let view = observed.launches.get(&session);
     if terminals.iter().any(|terminal| terminal.session == Some(session)) {
@@ -344,7 +345,7 @@ fn plan_start(
     };
     if let Some(holder) = terminals.iter().find(|terminal| terminal.name == name.as_str()) {
         if view.is_none_or(LaunchView::is_gone) {
-            plan_name_taken(session, entry, holder, record, now, plan);
+            plan_name_taken(session, entry, holder, intent, record, now, plan);
         }
         return;
     }
@@ -391,13 +392,25 @@ fn plan_name_taken(
     session: SessionId,
     entry: &Entry,
     holder: &Terminal,
+    intent: &Intent,
     record: Option<&LaunchRecord>,
     now: Timestamp,
     plan: &mut Plan,
 ) {
-    if holder.session.is_some() {
+    if let Some(other) = holder.session {
         // Another session of ours that is being ended or renamed: that wakes us; else look again.
         plan.wake_at(now.plus(LINGER));
+        // It stays, though, where a person renamed the terminal of one that shall run.
+        let owner = intent.registry.by_id(other).filter(|(_, entry)| !entry.stopped);
+        let Some((owner, _)) = owner.filter(|(owner, _)| owner.as_str() != holder.name) else {
+            return;
+        };
+        let text = format!(
+            "name taken: tmux session `{0}` is that of session `{owner}`, renamed; rename it back \
+             (`tmux rename-session -t ={0} {owner}`), or remove one of them",
+            holder.name
+        );
+        report_name_taken(session, text, record, plan);
         return;
     }
     if !holder.foreign && entry.conversation.is_some() && holder.conversation == entry.conversation
@@ -409,19 +422,25 @@ fn plan_name_taken(
         });
         return;
     }
+    let text = format!(
+        "name taken: tmux session `{}` was not started by agent-box; \
+         rename or close it (`tmux kill-session`), or remove this session",
+        holder.name
+    );
+    report_name_taken(session, text, record, plan);
+}
+
+fn report_name_taken(
+    session: SessionId,
+    text: String,
+    record: Option<&LaunchRecord>,
+    plan: &mut Plan,
+) {
     let known = record
         .and_then(|record| record.trouble.as_ref())
         .is_some_and(|trouble| trouble.kind == TroubleKind::NameTaken);
     if !known {
-        plan.actions.push(Action::Report {
-            session,
-            kind: TroubleKind::NameTaken,
-            text: format!(
-                "name taken: tmux session `{}` was not started by agent-box; \
-                 rename or close it (`tmux kill-session`), or remove this session",
-                holder.name
-            ),
-        });
+        plan.actions.push(Action::Report { session, kind: TroubleKind::NameTaken, text });
     }
 }
 

@@ -7,7 +7,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use agent_box_testkit::{TestBox, process, within};
 use rustix::process::Signal;
 
-use crate::scene::{add_claude, id_of, say, supervise, supervised_box, wait_launches, wait_state};
+use crate::scene::{
+    add_claude, id_of, record, say, state, supervise, supervised_box, wait_launches, wait_state,
+};
 
 const STATE: &str = ".local/state/agent-box";
 
@@ -98,4 +100,32 @@ fn processes_that_fork_and_exit_all_the_time_are_ended_too() {
     scene.put("beat.end", "");
     supervisor.kill();
     supervise(&mut scene);
+}
+
+#[test]
+fn a_launcher_that_was_killed_beside_a_split_pane_is_missed() {
+    let (scene, _supervisor) = supervised_box();
+    add_claude(&scene, "one", &[]);
+    wait_state(&scene, "one", "live");
+    scene.tmux().run(&["split-window", "-t", "=one:", "sleep 1000"]);
+    let launcher = record(&scene, &id_of(&scene, "one"))["state"]["launcher"]["pid"].clone();
+    process::send(i32::try_from(launcher.as_i64().unwrap()).unwrap(), Signal::KILL);
+    wait_launches(&scene, "one", 2);
+    wait_state(&scene, "one", "live");
+    assert!(scene.stubs().doubles().is_empty());
+}
+
+#[test]
+fn a_name_that_a_renamed_terminal_holds_is_said_and_free_again_later() {
+    let (scene, _supervisor) = supervised_box();
+    add_claude(&scene, "one", &[]);
+    wait_state(&scene, "one", "live");
+    scene.tmux().run(&["rename-session", "-t", "=one", "two"]);
+    add_claude(&scene, "two", &[]);
+    wait_state(&scene, "two", "error");
+    let told = state(&scene, "two");
+    assert!(told.contains("session `one`") && told.contains("rename"), "{told}");
+    scene.tmux().run(&["rename-session", "-t", "=two", "one"]);
+    wait_state(&scene, "two", "live");
+    assert_eq!(scene.stubs().launches_of("one").len(), 1);
 }

@@ -249,13 +249,28 @@ fn a_taken_name_is_adopted_with_proof_and_reported_once_without() {
 }
 
 #[test]
-fn a_name_held_by_another_session_of_ours_is_waited_for() {
+fn a_name_held_by_another_session_of_ours_is_waited_for_and_said() {
     let mut holder = terminal(2, 2);
     name(1).as_str().clone_into(&mut holder.name);
     let entries = vec![(name(1), entry(1, 1)), (name(2), entry(2, 1))];
     let seen = observed(vec![holder], vec![live(record(2, 2, 1, starting()))]);
     let plan = plan(&Known::Known(intent(entries)), &seen, at(NOW));
-    assert_eq!(plan.actions, []);
+    assert!(plan.wake.is_some());
+    // It shall run on under its own name: only a person can have renamed its terminal.
+    let [Action::Report { session: told, text, .. }] = &plan.actions[..] else {
+        panic!("{plan:?}")
+    };
+    assert_eq!(*told, session(1));
+    assert!(text.contains(&format!("session `{}`", name(2))), "{text}");
+}
+
+#[test]
+fn a_name_held_by_a_session_that_is_being_ended_is_waited_for() {
+    let mut holder = terminal(2, 2);
+    name(1).as_str().clone_into(&mut holder.name);
+    let seen = observed(vec![holder], vec![live(record(2, 2, 1, starting()))]);
+    let plan = plan(&Known::Known(intent(vec![(name(1), entry(1, 1))])), &seen, at(NOW));
+    assert!(matches!(&plan.actions[..], [Action::End { .. }]), "{plan:?}");
     assert!(plan.wake.is_some());
 }
 
