@@ -178,3 +178,15 @@ fn up_ends_at_ctrl_c_and_leaves_its_sessions_to_the_next_one() {
     assert_eq!(scene.stubs().launches().len(), 1);
     assert_eq!(state(&scene, "one"), "live");
 }
+
+#[test]
+fn a_prompt_that_would_slow_the_list_down_is_refused_and_says_what_to_do() {
+    let scene = quiet_box();
+    let add = ["add", "big", "--agent", "claude", "--prompt-file", "-"];
+    let longest = scene.command(&add).stdin("x".repeat(4 << 20)).run();
+    longest.expect_success();
+    let refused = scene.command(&["add", "bigger", "--agent", "claude", "--prompt-file", "-"]);
+    let refused = refused.stdin("x".repeat((4 << 20) + 1)).run().expect_code(2);
+    assert!(refused.stderr.contains("put it into a file"), "{}", refused.stderr);
+    assert!(refused.stderr.len() < 500);
+}

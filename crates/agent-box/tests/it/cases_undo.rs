@@ -128,3 +128,42 @@ fn repair_after_a_removal_does_not_bring_the_removed_session_back() {
     within(1).always("it stays away", || scene.stubs().launches_of("goes").len() == 1);
     assert!(entry(&scene, "goes").is_null());
 }
+
+#[test]
+fn parallel_adds_leave_no_hand_edits_in_the_history_and_undo_takes_the_last_one_back() {
+    let (scene, _supervisor) = supervised_box();
+    for round in 0..3 {
+        let adding: Vec<_> = (0..12)
+            .map(|n| {
+                let name = format!("r{round}-{n}");
+                scene.command(&["add", &name, "--agent", "claude", "--prompt", "a task"]).start()
+            })
+            .collect();
+        for one in adding {
+            one.wait().expect_success();
+        }
+    }
+    within(25).until("all run", || scene.stubs().launches().len() >= 36);
+    for name in names(&scene) {
+        wait_mirrored(&scene, &name);
+    }
+    let history = ask(&scene, &["history"]);
+    let by_hand = history.as_array().unwrap().iter().filter(|it| it["kind"] == "hand edit");
+    assert_eq!(by_hand.count(), 0, "{history}");
+    let last = names(&scene).pop().unwrap();
+    let undone = ask(&scene, &["undo"]);
+    assert_eq!(undone["removed"], serde_json::json!([last]));
+}
+
+#[test]
+fn undo_steps_over_a_change_that_left_nothing_to_take_back() {
+    let (scene, _supervisor) = supervised_box();
+    add_claude(&scene, "one", &[]);
+    wait_mirrored(&scene, "one");
+    crate::scene::edit_registry(&scene, |document| document["note"] = "nothing of ours".into());
+    within(10)
+        .until("the edit is in the history", || say(&scene, &["history"]).contains("hand edit"));
+    let undone = ask(&scene, &["undo"]);
+    assert_eq!(undone["removed"], serde_json::json!(["one"]));
+    assert!(names(&scene).is_empty());
+}
