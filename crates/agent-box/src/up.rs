@@ -3,9 +3,9 @@
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
 
-use agent_box_session::env;
+use agent_box_session::{LaunchId, env};
 use agent_box_supervisor::run::run;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::print;
@@ -49,7 +49,22 @@ fn be_thrifty() {
     }
 }
 
+/// Whether this program runs in a session of its own box: it would end with that session.
+fn is_inside(surrounded: &Surrounded) -> bool {
+    let launch = variable(env::LAUNCH_ID).and_then(|id| id.to_str()?.parse().ok());
+    launch.is_some_and(|launch: LaunchId| {
+        let records = surrounded.store.launches().unwrap_or_default();
+        records.iter().any(|(_, record)| record.as_ref().is_ok_and(|it| it.launch == launch))
+    })
+}
+
 fn keep(surrounded: &Surrounded) -> Result<ExitCode> {
+    if is_inside(surrounded) {
+        bail!(
+            "this is a session of the box itself, and its supervisor would end with it; start it \
+             from another terminal"
+        );
+    }
     log();
     raise_file_limit();
     if let Some(seed) = variable(env::SESSIONS_SEED) {

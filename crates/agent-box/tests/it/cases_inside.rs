@@ -3,7 +3,8 @@
 use agent_box_testkit::{TestBox, process, within};
 
 use crate::scene::{
-    PROGRAM, ask, entry, quiet_box, say, state, supervise, supervised_box, wait_gone, wait_state,
+    PROGRAM, add_claude, ask, entry, quiet_box, say, state, supervise, supervised_box, wait_gone,
+    wait_launches, wait_state,
 };
 
 /// A live shell session that can call the program as `box`.
@@ -98,4 +99,17 @@ fn removing_and_stopping_need_no_supervisor_and_starting_says_that_it_does() {
     wait_state(&scene, "four", "live");
     assert_eq!(scene.stubs().launches_of("one").len(), 1);
     assert_eq!(scene.stubs().launches_of("two").len(), 1);
+}
+
+#[test]
+fn a_supervisor_is_not_started_inside_a_session_that_would_end_it() {
+    let (scene, supervisor) = supervised_box();
+    add_claude(&scene, "one", &[]);
+    let launch = wait_launches(&scene, "one", 1);
+    let id = launch.variable("AGENT_BOX_LAUNCH_ID").unwrap().to_owned();
+    supervisor.kill();
+    let inside = scene.command(&["supervise"]).env("AGENT_BOX_LAUNCH_ID", &id).run();
+    let inside = inside.expect_code(1);
+    assert!(inside.stderr.contains("from another terminal"), "{}", inside.stderr);
+    assert!(launch.is_alive());
 }
