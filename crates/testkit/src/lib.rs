@@ -9,11 +9,13 @@
 //! ```no_run
 //! use agent_box_testkit::{TestBox, within};
 //!
-//! let mut test_box = TestBox::new(env!("CARGO_BIN_EXE_agent-box"));
+//! # fn show(built_program: &str) {
+//! let mut test_box = TestBox::new(built_program);
 //! test_box.stubs().plan_every(r#"{"exit": 1}"#);
 //! let _supervisor = test_box.supervise(&["supervise"]);
 //! test_box.run(&["add", "quest"]).expect_success();
 //! within(10).until("quest started", || test_box.stubs().launches().len() == 1);
+//! # }
 //! ```
 //!
 //! **Invariants**

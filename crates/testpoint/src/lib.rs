@@ -2,7 +2,7 @@
 //!
 //! Production code calls [`hit`] (or [`check`], where an error can be returned) at the few places
 //! where a crash or a pause matters. Without the `enabled` feature both are empty.
-//! With it, the directory named by `AGENT_BOX_TESTPOINTS` steers them; see [`steer`].
+//! With it, the directory named by `AGENT_BOX_TESTPOINTS` steers them; see the module `steer`.
 //!
 //! **Invariants**
 //! - Knows no domain word: a point is a string.

@@ -146,6 +146,7 @@ fn a_session_with_no_id_of_an_older_box_is_taken_in_with_its_conversation() {
     let (scene, _supervisor) = supervised_box();
     let conversation = "11111111-2222-4333-8444-555555555555";
     say(&scene, &["add", "any", "--agent", "generic"]);
+    wait_mirrored(&scene, "any");
     edit_registry(&scene, |document| {
         document["sessions"]["old"] = json!({
             "agent": "claude", "workingDirectory": scene.project().to_str(), "extraArgs": [],

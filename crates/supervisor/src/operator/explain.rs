@@ -62,7 +62,12 @@ impl Operator {
         if let Some(Err(damage)) = id.map(|id| self.store.launch(id)) {
             state = Some(SessionState::Error(chain(&damage)));
         }
-        let filter = Filter { session: None, name: Some(name.clone()) };
+        // By id, so that an earlier holder of the name is not mixed in and a renamed session keeps
+        // its past; what is not listed is only known by name.
+        let filter = match entry.as_ref().and_then(|entry| entry.id) {
+            Some(id) => Filter { session: Some(id), name: None },
+            None => Filter { session: None, name: Some(name.clone()) },
+        };
         let events = self.store.journal().read(&filter, events)?;
         if entry.is_none() && events.is_empty() {
             return Err(ExplainError::Unknown(name.clone()));
