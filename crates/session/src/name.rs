@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(derived("codex", None, &[]), "codex");
         assert_eq!(derived("codex", None, &["codex"]), "codex-00ac");
         assert_eq!(derived("codex", None, &["codex", "codex-00ac"]), "codex-00ad");
-        let repo = Some("/home/a/work/repo/");
+        let repo = Some("/home/a/src/repo/");
         assert_eq!(derived("claude", repo, &["claude"]), "repo");
         assert_eq!(derived("claude", repo, &["claude", "repo"]), "repo-2");
         assert_eq!(derived("claude", Some("/h/--odd.dir--"), &["claude"]), "odd-dir");
