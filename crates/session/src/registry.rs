@@ -7,7 +7,7 @@
 use thiserror::Error;
 
 use crate::settle::settle_one;
-use crate::{Agent, Entry, Identities, SessionId, SessionName, SessionSpec, Timestamp};
+use crate::{Entry, Identities, SessionId, SessionName, SessionSpec, Timestamp};
 
 /// The wanted sessions in file order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -291,11 +291,6 @@ impl Registry {
         let entry = entry.clone();
         identities.see(&name, &entry);
         true
-    }
-
-    /// The agents in use, for messages.
-    pub fn agents(&self) -> impl Iterator<Item = &Agent> {
-        self.entries.iter().filter_map(|(_, entry)| entry.spec.agent.as_ref())
     }
 }
 

@@ -461,20 +461,19 @@ impl Starter {
     }
 }
 
-/// Notes the record's conversation as this session's, unless another session holds it: two starts
-/// that were prepared in the same moment may have chosen the same one. The loser is prepared
-/// again and finds it taken
+/// Notes the record's conversation as this session's, unless another one holds it: two starts
+/// prepared in one moment may have chosen the same. The loser is prepared again and finds it taken
 /// (`c33_two_sessions_that_moved_to_one_conversation_do_not_both_resume_it`).
 fn claim_conversation(
     registry: &Registry,
     identities: &mut Identities,
     record: &LaunchRecord,
 ) -> bool {
-    let Some(conversation) = &record.conversation else { return true };
     // What is not started claims nothing.
-    if record.trouble.is_some() {
+    let Some(conversation) = record.conversation.as_ref().filter(|_| record.trouble.is_none())
+    else {
         return true;
-    }
+    };
     let listed = registry.entries().any(|(_, entry)| {
         entry.id != Some(record.session) && entry.conversation.as_ref() == Some(conversation)
     });
@@ -496,3 +495,6 @@ fn claim_conversation(
 fn unfit(error: &InvalidTarget) -> TmuxError {
     TmuxError::Other { command: "new-session", message: error.to_string() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::*;
-use crate::PromptHash;
+use crate::{Agent, PromptHash};
 
 fn id(number: u128) -> SessionId {
     SessionId::from_uuid(Uuid::from_u128(number))
