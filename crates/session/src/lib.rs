@@ -35,6 +35,7 @@ mod settle;
 mod state;
 mod time;
 mod undo;
+mod webhook_paths;
 
 pub mod env;
 pub mod paths;
@@ -52,3 +53,4 @@ pub use settle::{Settled, is_settled, settle_identities, settle_one};
 pub use state::{LiveView, SessionState, derive_state};
 pub use time::Timestamp;
 pub use undo::{Undone, undo};
+pub use webhook_paths::WebhookPaths;

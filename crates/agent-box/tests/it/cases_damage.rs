@@ -8,14 +8,18 @@ use agent_box_testkit::{TestBox, process, within};
 use rustix::process::Signal;
 
 use crate::scene::{
-    add_claude, id_of, record, say, state, supervise, supervised_box, wait_launches, wait_state,
+    add_claude, id_of, record, say, state, supervise, supervised_box, wait_launches, wait_mirrored,
+    wait_state,
 };
 
 const STATE: &str = ".local/state/agent-box";
 
-/// Cuts a session's launch record short, as a failing disk would.
+/// Cuts a session's launch record short, as a failing disk would: once its launcher and the
+/// supervisor have both written it, for either would replace the damaged bytes with whole ones.
 fn damage_record(scene: &TestBox, name: &str) {
     let id = id_of(scene, name);
+    within(10).until("its agent is on record", || !record(scene, &id)["state"]["agent"].is_null());
+    wait_mirrored(scene, name);
     scene.put(format!("{STATE}/launches/{id}.json"), "{\"version\": 1,\n");
 }
 

@@ -1,0 +1,1 @@
+//! Tests with a real registry and a real tmux server.

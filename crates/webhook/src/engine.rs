@@ -1,0 +1,1 @@
+//! What becomes of stored deliveries: matching, dispatch, the spawn wrapper.

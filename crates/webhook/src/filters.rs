@@ -1,0 +1,1 @@
+//! Filter files: who wants what, with one locked writer.

@@ -1,0 +1,1 @@
+//! The durable inbox: deliveries, what became of each, batches, and what waits for sessions.

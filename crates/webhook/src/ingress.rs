@@ -1,0 +1,1 @@
+//! Where deliveries come in: sources, signatures, limits, the HTTP server.

@@ -1,0 +1,1 @@
+//! The MCP server that an agent sees.

@@ -1,0 +1,1 @@
+//! How running sessions are told: their connections to the daemon.
