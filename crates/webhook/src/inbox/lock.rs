@@ -1,0 +1,1 @@
+//! The lock of the one program that writes.

@@ -1,0 +1,1 @@
+//! What is shown of a delivery that has several effects.
