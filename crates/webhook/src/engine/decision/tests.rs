@@ -1,0 +1,1 @@
+//! Deliveries decided under all that can be known.
