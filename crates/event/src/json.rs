@@ -1,6 +1,8 @@
 //! The little of JSON that decisions need: a tree for rules and contracts, and a way to look
 //! into payloads that others have parsed.
 
+use std::fmt;
+
 /// A JSON value; objects keep their order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
@@ -138,6 +140,56 @@ impl Json {
     }
 }
 
+/// Compact JSON text, to show a value or to name one by.
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => quote(text, f),
+            Self::List(items) => {
+                f.write_str("[")?;
+                for (index, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if index == 0 { "" } else { "," })?;
+                }
+                f.write_str("]")
+            }
+            Self::Object(members) => {
+                f.write_str("{")?;
+                for (index, (name, value)) in members.iter().enumerate() {
+                    f.write_str(if index == 0 { "" } else { "," })?;
+                    quote(name, f)?;
+                    write!(f, ":{value}")?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+fn quote(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("\"")?;
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => write!(f, "\\{c}")?,
+            c if c.is_control() => write!(f, "\\u{:04x}", u32::from(c))?,
+            c => write!(f, "{c}")?,
+        }
+    }
+    f.write_str("\"")
+}
+
+/// As JSON writes it.
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Kind::Integer(value) => write!(f, "{value}"),
+            Kind::Fraction(value) => write!(f, "{value}"),
+        }
+    }
+}
+
 impl Payload for Json {
     fn at(&self, path: &str) -> Option<Value<'_>> {
         path.split('.').try_fold(self, |node, name| node.get(name)).map(Json::value)
@@ -150,8 +202,7 @@ pub fn derive_text(value: Option<Value<'_>>) -> Option<String> {
     let text = match value? {
         Value::Null | Value::Nested => return None,
         Value::Bool(value) => value.to_string(),
-        Value::Number(Number(Kind::Integer(value))) => value.to_string(),
-        Value::Number(Number(Kind::Fraction(value))) => value.to_string(),
+        Value::Number(number) => number.to_string(),
         Value::Text(text) => text.chars().take(200).collect(),
     };
     (!text.is_empty()).then_some(text)
@@ -185,6 +236,17 @@ mod tests {
         assert_eq!(Number::float(f64::NAN), None);
         assert_eq!(Number::integer(u64::MAX).as_u64(), Some(u64::MAX));
         assert_eq!(Number::integer(-1).as_u64(), None);
+    }
+
+    #[test]
+    fn json_prints_as_compact_text() {
+        let json = object(&[
+            ("a\"\n", Json::List(vec![Json::Null, Json::Bool(true), Json::text("\\ü\u{7f}")])),
+            ("b", object(&[])),
+            ("c", Json::Number(Number::float(-0.5).unwrap())),
+        ]);
+        let expected = r#"{"a\"\u000a":[null,true,"\\ü\u007f"],"b":{},"c":-0.5}"#;
+        assert_eq!(json.to_string(), expected);
     }
 
     #[test]

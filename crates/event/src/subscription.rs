@@ -100,9 +100,14 @@ impl Subscription {
         self.include.is_some() || self.exclude.as_ref().is_some_and(|it| !is_only_noise(it))
     }
 
+    /// How long it lasts, its own time or its filter's; 0 is for ever.
+    pub fn lifetime_ms(&self, filter_ttl_ms: Option<u64>) -> u64 {
+        self.ttl_ms.or(filter_ttl_ms).unwrap_or(Self::DEFAULT_TTL_MS)
+    }
+
     /// When it ends; `None` if it does not.
     pub fn expires_ms(&self, filter_ttl_ms: Option<u64>) -> Option<u64> {
-        let ttl = self.ttl_ms.or(filter_ttl_ms).unwrap_or(Self::DEFAULT_TTL_MS);
+        let ttl = self.lifetime_ms(filter_ttl_ms);
         if ttl == 0 { None } else { Some(self.subscribed_ms?.saturating_add(ttl)) }
     }
 
