@@ -21,6 +21,7 @@ pub mod mcp;
 pub mod peers;
 
 mod clock;
+mod disk;
 mod json;
 
 pub use clock::now_ms;

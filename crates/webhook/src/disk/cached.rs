@@ -1,0 +1,166 @@
+//! What a file said, read again when the file changed.
+
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::{open, read_all};
+
+/// A file younger than this may change once more without looking changed: clocks of file systems
+/// are coarse.
+const UNSETTLED_MS: u64 = 50;
+
+/// A file's content as its reader understands it.
+#[derive(Debug)]
+pub(crate) struct Cached<T> {
+    path: PathBuf,
+    seen: Option<(Seen, T)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    Absent,
+    /// Inode and device, times of content and inode, size.
+    File {
+        inode: (u64, u64),
+        changed: [(i64, i64); 2],
+        size: u64,
+    },
+}
+
+impl<T> Cached<T> {
+    pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), seen: None }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the file says now; `understand` is called with its bytes, and with what it said
+    /// before, only if it may have changed.
+    pub(crate) fn get(
+        &mut self,
+        now_ms: u64,
+        understand: impl FnOnce(io::Result<Vec<u8>>, Option<T>) -> T,
+    ) -> &T {
+        let there = look(&self.path);
+        let is_same = self.seen.as_ref().is_some_and(|(seen, _)| Some(*seen) == there);
+        if !is_same {
+            let before = self.seen.take().map(|(_, value)| value);
+            let (seen, bytes) = read(&self.path);
+            let seen = seen.filter(|seen| seen.is_settled(now_ms));
+            // A look that cannot be told from a later change is forgotten at once.
+            let seen = seen.unwrap_or(Seen::File { inode: (0, 0), changed: [(0, 0); 2], size: 0 });
+            return &self.seen.insert((seen, understand(bytes, before))).1;
+        }
+        &self.seen.as_ref().expect("BUG: it was just compared").1
+    }
+}
+
+impl Seen {
+    fn of(meta: &std::fs::Metadata) -> Self {
+        Self::File {
+            inode: (meta.dev(), meta.ino()),
+            changed: [(meta.mtime(), meta.mtime_nsec()), (meta.ctime(), meta.ctime_nsec())],
+            size: meta.size(),
+        }
+    }
+
+    fn is_settled(&self, now_ms: u64) -> bool {
+        let Self::File { changed, .. } = self else { return true };
+        changed.iter().all(|(seconds, nanos)| {
+            let ms = seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
+            u64::try_from(ms).unwrap_or(0).saturating_add(UNSETTLED_MS) <= now_ms
+        })
+    }
+}
+
+/// `None` for what cannot be looked at; that is tried again each time.
+fn look(path: &Path) -> Option<Seen> {
+    match std::fs::metadata(path) {
+        Ok(meta) => Some(Seen::of(&meta)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Seen::Absent),
+        Err(_) => None,
+    }
+}
+
+fn read(path: &Path) -> (Option<Seen>, io::Result<Vec<u8>>) {
+    let mut file = match open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return (Some(Seen::Absent), Err(error));
+        }
+        Err(error) => return (None, Err(error)),
+    };
+    // Before it is read: a change meanwhile then shows at the next look.
+    let seen = file.metadata().ok().map(|meta| Seen::of(&meta));
+    (seen, read_all(&mut file))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::fs::File;
+    use std::io::{Seek as _, SeekFrom, Write as _};
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+    use crate::disk::replace;
+
+    #[test]
+    fn a_file_is_read_again_when_it_changed_and_not_otherwise() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let mut cached = Cached::new(&path);
+        let reads = Cell::new(0);
+        let later = crate::now_ms() + 3_600_000;
+        let mut get = |now| {
+            let text = cached.get(now, |bytes, _| {
+                reads.set(reads.get() + 1);
+                bytes.ok().map(|bytes| String::from_utf8(bytes).unwrap())
+            });
+            (text.clone(), reads.get())
+        };
+        assert_eq!(get(later), (None, 1));
+        assert_eq!(get(later), (None, 1), "that it is absent is known");
+        replace(&path, 0o600, b"one").unwrap();
+        assert_eq!(get(later), (Some("one".to_owned()), 2));
+        assert_eq!(get(later), (Some("one".to_owned()), 2));
+        replace(&path, 0o600, b"two").unwrap();
+        assert_eq!(get(later), (Some("two".to_owned()), 3), "same size, other file");
+        // In place, with the old time and the old size: the inode still shows it.
+        let file = File::options().write(true).open(&path).unwrap();
+        let old = file.metadata().unwrap().modified().unwrap();
+        let changed = || path.metadata().map(|meta| (meta.ctime(), meta.ctime_nsec())).unwrap();
+        let before = changed();
+        agent_box_testkit::within(5).until("the file system's clock goes on", || {
+            (&file).seek(SeekFrom::Start(0)).unwrap();
+            (&file).write_all(b"six").unwrap();
+            file.set_modified(old).unwrap();
+            changed() != before
+        });
+        assert_eq!(get(later), (Some("six".to_owned()), 4));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(get(later), (None, 5));
+    }
+
+    #[test]
+    fn what_was_written_this_very_moment_is_not_trusted_yet() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        replace(&path, 0o600, b"one").unwrap();
+        let file = File::open(&path).unwrap();
+        let written = file.metadata().unwrap().modified().unwrap();
+        let written = written.duration_since(UNIX_EPOCH).unwrap().as_millis();
+        let written = u64::try_from(written).unwrap();
+        let mut cached = Cached::new(&path);
+        let reads = Cell::new(0);
+        for (now, expected) in
+            [(written, 1), (written + 49, 2), (written + 50 + 50, 3), (written + 101, 3)]
+        {
+            cached.get(now, |_, _| reads.set(reads.get() + 1));
+            assert_eq!(reads.get(), expected, "{now}");
+        }
+    }
+}
