@@ -39,6 +39,18 @@ impl Payload for Event<'_> {
         let own = self.payload.at(path);
         if own.is_none() && path == "event" { Some(Value::Text(self.kind)) } else { own }
     }
+
+    fn scalars(&self, most: usize) -> Vec<(&str, Value<'_>)> {
+        self.payload.scalars(most)
+    }
+
+    fn length(&self, list: &str) -> Option<usize> {
+        self.payload.length(list)
+    }
+
+    fn item(&self, list: &str, index: usize, path: &str) -> Option<Value<'_>> {
+        self.payload.item(list, index, path)
+    }
 }
 
 #[cfg(test)]

@@ -96,6 +96,17 @@ pub enum Value<'a> {
 pub trait Payload {
     /// What stands at a dotted path; paths walk objects only. `None` if nothing does.
     fn at(&self, path: &str) -> Option<Value<'_>>;
+
+    /// The first strings, numbers and booleans of the top level with their names, in the order
+    /// of the text.
+    fn scalars(&self, most: usize) -> Vec<(&str, Value<'_>)>;
+
+    /// How many items the array at a dotted path has; `None` if there is no array.
+    fn length(&self, list: &str) -> Option<usize>;
+
+    /// What stands at a dotted path in an item of the array at `list`; the item itself if the
+    /// path is empty.
+    fn item(&self, list: &str, index: usize, path: &str) -> Option<Value<'_>>;
 }
 
 impl Json {
@@ -190,9 +201,45 @@ impl fmt::Display for Number {
     }
 }
 
+impl Json {
+    fn walk(&self, path: &str) -> Option<&Self> {
+        path.split('.').try_fold(self, |node, name| node.get(name))
+    }
+
+    fn list(&self, path: &str) -> Option<&[Self]> {
+        match self.walk(path)? {
+            Self::List(items) => Some(items),
+            _ => None,
+        }
+    }
+}
+
 impl Payload for Json {
     fn at(&self, path: &str) -> Option<Value<'_>> {
-        path.split('.').try_fold(self, |node, name| node.get(name)).map(Json::value)
+        self.walk(path).map(Self::value)
+    }
+
+    fn scalars(&self, most: usize) -> Vec<(&str, Value<'_>)> {
+        let Self::Object(members) = self else { return Vec::new() };
+        let named = members.iter().map(|(name, it)| (name.as_str(), it.value()));
+        named.filter(|(_, it)| it.is_scalar()).take(most).collect()
+    }
+
+    fn length(&self, list: &str) -> Option<usize> {
+        self.list(list).map(<[Self]>::len)
+    }
+
+    fn item(&self, list: &str, index: usize, path: &str) -> Option<Value<'_>> {
+        let item = self.list(list)?.get(index)?;
+        let found = if path.is_empty() { Some(item) } else { item.walk(path) };
+        found.map(Self::value)
+    }
+}
+
+impl Value<'_> {
+    /// Whether it is a string, a number or a boolean.
+    pub fn is_scalar(self) -> bool {
+        !matches!(self, Self::Null | Self::Nested)
     }
 }
 
@@ -227,6 +274,30 @@ mod tests {
         for absent in ["", ".", "a.c", "a.b.c", "l.0", "x"] {
             assert_eq!(payload.at(absent), None, "{absent:?}");
         }
+    }
+
+    #[test]
+    fn lists_and_the_top_level_are_looked_into() {
+        let person = |name: &str| object(&[("login", Json::text(name))]);
+        let payload = object(&[
+            ("none", Json::Null),
+            ("a", Json::text("x")),
+            ("deep", object(&[("l", Json::List(vec![person("joe"), Json::text("t")]))])),
+            ("b", Json::Bool(true)),
+            ("c", Json::text("y")),
+        ]);
+        let scalars = [("a", Value::Text("x")), ("b", Value::Bool(true))];
+        assert_eq!(payload.scalars(2), scalars);
+        assert_eq!(payload.scalars(9).len(), 3);
+        assert_eq!(payload.length("deep.l"), Some(2));
+        assert_eq!(payload.length("deep"), None);
+        assert_eq!(payload.item("deep.l", 0, "login"), Some(Value::Text("joe")));
+        assert_eq!(payload.item("deep.l", 0, ""), Some(Value::Nested));
+        assert_eq!(payload.item("deep.l", 1, ""), Some(Value::Text("t")));
+        assert_eq!(payload.item("deep.l", 1, "login"), None);
+        assert_eq!(payload.item("deep.l", 2, ""), None);
+        assert_eq!(payload.item("a", 0, ""), None);
+        assert!(Json::Null.scalars(9).is_empty());
     }
 
     #[test]

@@ -9,18 +9,37 @@ pub struct Parsed(pub Raw);
 
 impl Payload for Parsed {
     fn at(&self, path: &str) -> Option<Value<'_>> {
-        let mut node = &self.0;
-        for name in path.split('.') {
-            node = node.as_object()?.get(name)?;
-        }
-        Some(match node {
-            Raw::Null => Value::Null,
-            Raw::Bool(it) => Value::Bool(*it),
-            Raw::Number(it) => Value::Number(number(it)?),
-            Raw::String(it) => Value::Text(it),
-            Raw::Array(_) | Raw::Object(_) => Value::Nested,
-        })
+        walk(&self.0, path).and_then(value)
     }
+
+    fn scalars(&self, most: usize) -> Vec<(&str, Value<'_>)> {
+        let members = self.0.as_object().into_iter().flatten();
+        let named = members.filter_map(|(name, it)| Some((name.as_str(), value(it)?)));
+        named.filter(|(_, it)| it.is_scalar()).take(most).collect()
+    }
+
+    fn length(&self, list: &str) -> Option<usize> {
+        walk(&self.0, list)?.as_array().map(Vec::len)
+    }
+
+    fn item(&self, list: &str, index: usize, path: &str) -> Option<Value<'_>> {
+        let item = walk(&self.0, list)?.as_array()?.get(index)?;
+        if path.is_empty() { value(item) } else { walk(item, path).and_then(value) }
+    }
+}
+
+fn walk<'a>(raw: &'a Raw, path: &str) -> Option<&'a Raw> {
+    path.split('.').try_fold(raw, |node, name| node.as_object()?.get(name))
+}
+
+fn value(raw: &Raw) -> Option<Value<'_>> {
+    Some(match raw {
+        Raw::Null => Value::Null,
+        Raw::Bool(it) => Value::Bool(*it),
+        Raw::Number(it) => Value::Number(number(it)?),
+        Raw::String(it) => Value::Text(it),
+        Raw::Array(_) | Raw::Object(_) => Value::Nested,
+    })
 }
 
 fn number(raw: &serde_json::Number) -> Option<Number> {
@@ -80,5 +99,11 @@ mod tests {
         assert_eq!(parsed.at("z"), Some(Value::Nested));
         assert_eq!(parsed.at("z.0"), None, "paths walk objects only");
         assert_eq!(parsed.at("a.x"), None);
+        assert_eq!(parsed.length("z"), Some(6));
+        assert_eq!(parsed.length("a"), None);
+        assert_eq!(parsed.item("z", 5, ""), Some(Value::Text("ü")));
+        assert_eq!(parsed.item("z", 6, ""), None);
+        let big = Value::Number(Number::integer(u64::MAX));
+        assert_eq!(parsed.scalars(6), [("big", big)]);
     }
 }
