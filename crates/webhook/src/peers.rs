@@ -15,6 +15,13 @@
 pub mod wire;
 
 mod client;
+mod hub;
+mod legacy;
 mod lines;
+mod server;
+
+pub(crate) use hub::Hub;
+pub(crate) use legacy::serve as serve_legacy;
+pub(crate) use server::serve;
 
 pub use client::{Client, ClientError, Reading};

@@ -43,7 +43,7 @@ pub struct Hello {
 }
 
 /// One event for a session, framed for an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// Its place among the messages; what is acknowledged.
     pub seq: u64,
