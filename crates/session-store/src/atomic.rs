@@ -15,7 +15,10 @@ const PREFIX: &str = ".agent-box-";
 /// Replaces `path` durably; `directory` (on the same file system) takes the temporary file.
 ///
 /// A new file gets mode 0600, an existing one keeps mode and owner.
-pub(crate) fn replace(path: &Path, directory: &Path, bytes: &[u8]) -> Result<(), IoError> {
+///
+/// # Errors
+/// When the system refuses; `path` is as it was then, unless only the last flush failed.
+pub fn replace(path: &Path, directory: &Path, bytes: &[u8]) -> Result<(), IoError> {
     let mut temp = temp(path, directory)?;
     fill(&mut temp, path, bytes)?;
     sync(&temp, path)?;
@@ -91,7 +94,10 @@ pub(crate) fn sync_parent(path: &Path) -> Result<(), IoError> {
 }
 
 /// Removes a file durably; one that is gone already is fine.
-pub(crate) fn remove(path: &Path) -> Result<(), IoError> {
+///
+/// # Errors
+/// When the system refuses.
+pub fn remove(path: &Path) -> Result<(), IoError> {
     match std::fs::remove_file(path) {
         Ok(()) => sync_parent(path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

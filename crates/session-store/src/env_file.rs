@@ -112,6 +112,19 @@ impl EnvFile {
         keys.into_iter().collect()
     }
 
+    /// The lines, counted from 1, that are neither variables nor blank nor comments.
+    pub fn ignored(&self) -> Vec<usize> {
+        let means_something = |line: &str| {
+            let line = line.trim();
+            !line.is_empty() && !line.starts_with('#')
+        };
+        let lines = self.lines.iter().enumerate();
+        lines
+            .filter(|(_, line)| assignment(line).is_none() && means_something(line))
+            .map(|(place, _)| place + 1)
+            .collect()
+    }
+
     /// Sets a variable: in place where its last line is, else at the end.
     ///
     /// # Errors
@@ -233,6 +246,7 @@ mod tests {
         let file = EnvFile::parse(text);
         assert_eq!(file.variables(), [("GOOD", "yes")]);
         assert_eq!(file.print(), text);
+        assert_eq!(file.ignored(), [3, 4, 5, 6, 7], "comments and blank lines are meant so");
     }
 
     #[test]

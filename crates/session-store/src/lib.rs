@@ -30,6 +30,7 @@
 mod atomic;
 mod claim;
 mod clock;
+mod concerns;
 mod document;
 mod entry_json;
 mod env_file;
@@ -42,6 +43,7 @@ mod launch;
 mod launch_json;
 mod lock;
 mod look;
+mod place;
 mod raw_json;
 mod regular_file;
 mod repair;
@@ -52,6 +54,7 @@ mod sweep;
 mod transaction;
 mod undo;
 
+pub use atomic::{remove as remove_file, replace as replace_file};
 pub use claim::{ClaimError, LifetimeLock, SupervisorClaim};
 pub use document::{Damage, DamageKind, Document, ReadError};
 pub use env_file::{EditEnvError, EnvFile, KeyError, ReadEnvError, SetEnvError};
@@ -61,7 +64,7 @@ pub use history::{Generation, GenerationKind, HistoryError, NameChange, WhatChan
 pub use journal::{Filter, Journal};
 pub use launch::{LaunchError, Launches};
 pub use lock::{Holder, LockError};
-pub use look::socket_note;
+pub use place::{Place, PlaceError};
 pub use repair::{RepairError, Repaired};
 pub use seed::{SeedError, Seeded};
 pub use store::{OpenError, Store};

@@ -50,7 +50,7 @@ impl Store {
 }
 
 /// Where the last supervisor's tmux server listens, as it noted in the file `note`.
-pub fn socket_note(note: &Path) -> Option<PathBuf> {
+pub(crate) fn socket_note(note: &Path) -> Option<PathBuf> {
     let text = String::from_utf8(regular_file::read(note).ok()?).ok()?;
     let path = PathBuf::from(text.strip_suffix('\n')?);
     path.is_absolute().then_some(path)

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 
 use agent_box_harness::{Harness, PrepareError, Prepared, Request};
 use agent_box_session::{
-    Agent, Entry, Identities, LaunchId, LaunchRecord, LaunchState, ProcessRef, Registry, SessionId,
-    SessionName, Timestamp, Trouble, TroubleKind, env,
+    Agent, Entry, LaunchId, LaunchRecord, LaunchState, ProcessRef, SessionId, SessionName,
+    Timestamp, Trouble, TroubleKind, env,
 };
 use agent_box_session_store::{
     Change, Event, EventKind, IoError, LaunchError, ReadError, Store, TransactError,
@@ -26,6 +26,10 @@ use agent_box_tmux_driver::{
 use thiserror::Error;
 
 use crate::process::{Stat, boot_id};
+
+mod beside;
+
+use beside::{Beside, claim_conversation};
 
 /// What a start needs; shared by all tasks.
 #[derive(Debug)]
@@ -101,27 +105,31 @@ impl Starter {
             return Ok(Started::Overtaken);
         };
         let last = self.store.launch(planned.session)?;
+        let beside = Beside::new(&self.store);
         // A box that has just switched from the reference system: its side file knows better than
         // the registry's mirror which conversation the session is in.
         let switched = (last.is_none() && entry.has_run)
-            .then(|| self.store.reference_conversation(name).ok().flatten())
+            .then(|| beside.reference_conversation(name))
             .flatten();
         let entry =
             &Entry { conversation: switched.or(entry.conversation.clone()), ..entry.clone() };
         let launch = self.store.mint_launch();
-        let others = self.other_conversations(&registry, planned.session);
-        let variables = self.env_variables();
+        let others = beside.other_conversations(&registry, planned.session);
+        let variables = beside.variables();
         let prepared = self.harness.prepare(&Request {
             name,
             launch,
             entry,
             record: last.as_ref(),
-            rotation: &|conversation| self.store.rotation(conversation).ok().flatten(),
+            rotation: &|conversation| beside.rotation(conversation),
             others: &others,
             variables: &variables,
         });
         let record = match prepared {
-            Ok(prepared) => self.record(planned, name, entry, launch, last.as_ref(), prepared),
+            Ok(mut prepared) => {
+                prepared.notes.extend(beside.into_unread());
+                self.record(planned, name, entry, launch, last.as_ref(), prepared)
+            }
             Err(error) => return self.trouble(planned, name, entry, last.as_ref(), &error),
         };
         if !self.commit(planned, &record)? {
@@ -237,28 +245,6 @@ impl Starter {
             base: last.as_ref().map(|record| (record.launch, record.state.clone())),
         };
         self.note_trouble(&planned, name, entry, last.as_ref(), kind, text.to_owned())
-    }
-
-    fn other_conversations(&self, registry: &Registry, session: SessionId) -> Vec<String> {
-        let mut others: Vec<String> = registry
-            .entries()
-            .filter(|(_, entry)| entry.id != Some(session))
-            .filter_map(|(_, entry)| entry.conversation.clone())
-            .collect();
-        if let Ok(identities) = self.store.identities(registry) {
-            for identity in identities.live.values().filter(|identity| identity.id != session) {
-                others.extend(identity.conversations.iter().cloned());
-            }
-        }
-        others
-    }
-
-    fn env_variables(&self) -> Vec<(String, String)> {
-        let Ok(file) = self.store.env() else { return Vec::new() };
-        file.variables()
-            .into_iter()
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .collect()
     }
 
     fn record(
@@ -459,37 +445,6 @@ impl Starter {
     pub fn now(&self) -> Timestamp {
         self.store.now()
     }
-}
-
-/// Notes the record's conversation as this session's, unless another one holds it: two starts
-/// prepared in one moment may have chosen the same. The loser is prepared again and finds it taken
-/// (`c33_two_sessions_that_moved_to_one_conversation_do_not_both_resume_it`).
-fn claim_conversation(
-    registry: &Registry,
-    identities: &mut Identities,
-    record: &LaunchRecord,
-) -> bool {
-    // What is not started claims nothing.
-    let Some(conversation) = record.conversation.as_ref().filter(|_| record.trouble.is_none())
-    else {
-        return true;
-    };
-    let listed = registry.entries().any(|(_, entry)| {
-        entry.id != Some(record.session) && entry.conversation.as_ref() == Some(conversation)
-    });
-    let known = identities
-        .live
-        .values()
-        .any(|it| it.id != record.session && it.conversations.contains(conversation));
-    if listed || known {
-        return false;
-    }
-    if let Some(own) = identities.live.get_mut(&record.session)
-        && !own.conversations.contains(conversation)
-    {
-        own.conversations.push(conversation.clone());
-    }
-    true
 }
 
 fn unfit(error: &InvalidTarget) -> TmuxError {

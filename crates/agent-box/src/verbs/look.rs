@@ -108,6 +108,7 @@ pub(crate) fn status(surrounded: &Surrounded, json: bool) -> ExitCode {
             },
             "sessions": status.sessions,
             "damage": damage,
+            "concerns": status.concerns,
         }));
     } else {
         let supervisor = match &status.supervisor {
@@ -137,6 +138,9 @@ pub(crate) fn status(surrounded: &Surrounded, json: bool) -> ExitCode {
                 vec!["sessions".to_owned(), sessions],
             ],
         );
+        for concern in &status.concerns {
+            print::warn(concern);
+        }
     }
     ExitCode::from(if damage.is_some() { print::DAMAGED } else { print::DONE })
 }

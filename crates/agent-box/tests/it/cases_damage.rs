@@ -8,17 +8,16 @@ use agent_box_testkit::{TestBox, process, within};
 use rustix::process::Signal;
 
 use crate::scene::{
-    add_claude, id_of, record, say, state, supervise, supervised_box, wait_launches, wait_mirrored,
-    wait_state,
+    add_claude, id_of, record, say, state, supervise, supervised_box, wait_conversation,
+    wait_launches, wait_mirrored, wait_state,
 };
 
 const STATE: &str = ".local/state/agent-box";
 
-/// Cuts a session's launch record short, as a failing disk would: once its launcher and the
-/// supervisor have both written it, for either would replace the damaged bytes with whole ones.
+/// Cuts a session's launch record short, as a failing disk would: once the agent is
+/// live and mirrored, for launcher and supervisor would replace the damaged bytes with whole ones.
 fn damage_record(scene: &TestBox, name: &str) {
     let id = id_of(scene, name);
-    within(10).until("its agent is on record", || !record(scene, &id)["state"]["agent"].is_null());
     wait_mirrored(scene, name);
     scene.put(format!("{STATE}/launches/{id}.json"), "{\"version\": 1,\n");
 }
@@ -111,6 +110,7 @@ fn a_launcher_that_was_killed_beside_a_split_pane_is_missed() {
     let (scene, _supervisor) = supervised_box();
     add_claude(&scene, "one", &[]);
     wait_state(&scene, "one", "live");
+    wait_launches(&scene, "one", 1);
     scene.tmux().run(&["split-window", "-t", "=one:", "sleep 1000"]);
     let launcher = record(&scene, &id_of(&scene, "one"))["state"]["launcher"]["pid"].clone();
     process::send(i32::try_from(launcher.as_i64().unwrap()).unwrap(), Signal::KILL);
@@ -132,4 +132,45 @@ fn a_name_that_a_renamed_terminal_holds_is_said_and_free_again_later() {
     scene.tmux().run(&["rename-session", "-t", "=two", "one"]);
     wait_state(&scene, "two", "live");
     assert_eq!(scene.stubs().launches_of("one").len(), 1);
+}
+
+/// Red once with `Store::rotation(..).ok()` in the start.
+#[test]
+fn what_a_start_could_not_read_is_said_and_stops_nothing() {
+    let (scene, _supervisor) = supervised_box();
+    add_claude(&scene, "one", &[]);
+    let first = wait_conversation(&scene, "one", 1);
+    wait_mirrored(&scene, "one");
+    let rotation = scene.home().join(STATE).join("live-session-id").join(first.conversation());
+    within(10).until("its hook has noted the conversation", || rotation.exists());
+    fs::remove_file(&rotation).unwrap();
+    fs::create_dir(&rotation).unwrap();
+    scene.put(".config/agent-box/env", "export TOKEN=secret\n# fine\nGOOD=1\n");
+    say(&scene, &["restart", "one"]);
+    let again = wait_launches(&scene, "one", 2);
+    assert_eq!(again.conversation(), first.conversation());
+    let why = say(&scene, &["why", "one"]);
+    assert!(why.contains("where the conversation moved on to is not known"), "{why}");
+    assert!(why.contains("env line 1 is no KEY=value") && !why.contains("secret"), "{why}");
+}
+
+#[test]
+fn status_says_what_somebody_should_mend() {
+    let (scene, _supervisor) = supervised_box();
+    add_claude(&scene, "one", &[]);
+    wait_state(&scene, "one", "live");
+    assert_eq!(status(&scene)["concerns"], serde_json::json!([]));
+    let config = scene.config();
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o777)).unwrap();
+    scene.put(".config/agent-box/env", "no variable\n");
+    scene.put(format!("{STATE}/identities.json"), "{\"version\": 1,\n");
+    let concerns = status(&scene)["concerns"].to_string();
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o700)).unwrap();
+    for expected in ["chmod go-w", "env line 1", "identities.json"] {
+        assert!(concerns.contains(expected), "{expected}: {concerns}");
+    }
+}
+
+fn status(scene: &TestBox) -> serde_json::Value {
+    serde_json::from_str(&say(scene, &["status", "--json"])).unwrap()
 }

@@ -98,7 +98,8 @@ fn a_session_that_the_reference_started_is_taken_over_by_its_conversation() {
     let pane = tmux.pane_pid("main").unwrap();
 
     let _supervisor = supervise(&mut scene);
-    wait_state(&scene, "main", "live");
+    // No launcher of ours runs in it, so its agent is not on record.
+    within(20).until("it is taken over", || state(&scene, "main") == "live");
     within(10).until("it is in the journal", || !events(&scene, "main", "adopt").is_empty());
     wait_state(&scene, "taken", "error");
     assert!(state(&scene, "taken").contains("name taken"), "{}", state(&scene, "taken"));

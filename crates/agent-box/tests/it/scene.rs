@@ -77,6 +77,13 @@ pub(crate) fn wait_state(scene: &TestBox, name: &str, wanted: &str) {
         }
         now == wanted || now.split('(').next() == Some(wanted)
     });
+    if wanted == "live" {
+        // tmux shows the pane before its launcher has started the agent and noted it.
+        let id = id_of(scene, name);
+        within(10).until(&format!("the agent of `{name}` is on record"), || {
+            record(scene, &id)["state"]["agent"].is_object()
+        });
+    }
 }
 
 /// Says something beside a test.

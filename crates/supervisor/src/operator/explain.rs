@@ -75,7 +75,7 @@ impl Operator {
         let last_words = entry
             .as_ref()
             .and_then(|entry| entry.id)
-            .and_then(|id| std::fs::read_to_string(self.store.paths().last_words(id)).ok());
+            .and_then(|id| self.store.last_words(id));
         let supervised = self.store.is_supervised();
         let (name, starter) = (name.clone(), self.store.paths().starter());
         Ok(Explanation { name, entry, state, record, last_words, events, supervised, starter })

@@ -18,6 +18,8 @@ pub struct Status {
     pub sessions: Option<usize>,
     /// Why it cannot.
     pub damage: Option<ReadError>,
+    /// What somebody should mend although everything works.
+    pub concerns: Vec<String>,
 }
 
 /// How the tmux server is.
@@ -50,7 +52,7 @@ impl Operator {
             Err(error) => Err(format!("gives no answer: {error}")),
         };
         let supervisor = self.store.supervisor().map(|holder| holder.to_string());
-        Status { supervisor, server, sessions, damage }
+        Status { supervisor, server, sessions, damage, concerns: self.store.concerns() }
     }
 
     /// Whether the server runs another program than a new one would.

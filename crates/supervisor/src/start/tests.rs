@@ -6,7 +6,7 @@ use agent_box_session::{
 };
 use uuid::Uuid;
 
-use super::claim_conversation;
+use super::beside::claim_conversation;
 
 fn session(number: u128) -> SessionId {
     SessionId::from_uuid(Uuid::from_u128(number))
