@@ -10,14 +10,14 @@
 //!
 //! | name | bindings |
 //! |---|---|
-//! | `constants` | `version`, `rustVersion`, `socketName`, `systemRuntime` (with the user's name after it: the runtime directory), `configDirectory`, `stateDirectory`, `registry`, `envFile` (below the home), `agents`, and `env.CONSTANT` for every name in `session::env::TABLE` |
+//! | `constants` | `version`, `rustVersion`, `socketName`, `systemRuntime` (with the user's name after it: the runtime directory), `configDirectory`, `stateDirectory`, `webhookState`, `registry`, `envFile` (below the home), `agents`, and `env.CONSTANT` for every name in `session::env::TABLE` |
 //! | `payload` | path below `nixos/payload` → text |
 //! | `source` | `files`: path → text of the embedded workspace; `hash`: of the tree that they make |
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agent_box_session::paths::Paths;
-use agent_box_session::{Agent, env};
+use agent_box_session::{Agent, WebhookPaths, env};
 
 use crate::embedded::Embedded;
 use crate::nix::nixhash::NixHash;
@@ -32,6 +32,7 @@ fn known(text: &str) -> NixString<'_> {
 /// The bindings of `constants`.
 pub(crate) fn constants(embedded: &Embedded) -> Result<NixText, NixStringError> {
     let paths = Paths::new("", "");
+    let webhook = WebhookPaths::of_home(Path::new(""));
     let path = |path: PathBuf| {
         let text = path.into_os_string().into_string();
         known(&text.expect("BUG: our own paths are UTF-8")).quoted()
@@ -48,6 +49,7 @@ pub(crate) fn constants(embedded: &Embedded) -> Result<NixText, NixStringError> 
             (known("systemRuntime"), path(Paths::system_runtime(""))),
             (known("configDirectory"), path(paths.config())),
             (known("stateDirectory"), path(paths.state())),
+            (known("webhookState"), path(webhook.state().to_owned())),
             (known("registry"), path(paths.registry())),
             (known("envFile"), path(paths.env_file())),
             (known("agents"), NixText::list(agents)),

@@ -12,8 +12,8 @@ use toml_edit::{Array, DocumentMut, TableLike, TomlError};
 use crate::lock_file::{LockFile, LockFileError};
 use crate::sources::Sources;
 
-/// The package whose programs are shipped.
-const SHIPPED: &str = "agent-box";
+/// The packages whose programs are shipped.
+const SHIPPED: &[&str] = &["agent-box", "agent-box-webhook-spawn"];
 
 /// The workspace cannot be cut down.
 #[derive(Debug, Error)]
@@ -60,7 +60,7 @@ struct Member {
 pub fn embedded(sources: &Sources) -> Result<Embedded, EmbedError> {
     let mut members = members(sources)?;
     let mut kept: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let mut left = vec![SHIPPED.to_owned()];
+    let mut left: Vec<String> = SHIPPED.iter().map(|&name| name.to_owned()).collect();
     while let Some(name) = left.pop() {
         let Some(member) = members.get(&name).filter(|_| !kept.contains_key(&name)) else {
             continue;
@@ -69,8 +69,8 @@ pub fn embedded(sources: &Sources) -> Result<Embedded, EmbedError> {
         left.extend(needed.iter().cloned());
         kept.insert(name, needed);
     }
-    if kept.is_empty() {
-        return Err(missing("crates", &format!("package {SHIPPED}")));
+    if let Some(absent) = SHIPPED.iter().find(|&&name| !kept.contains_key(name)) {
+        return Err(missing("crates", &format!("package {absent}")));
     }
     members.retain(|name, _| kept.contains_key(name));
 

@@ -7,7 +7,7 @@
 #   real NixOS modules and lib does: packages are evaluated, nothing is built).
 set -euo pipefail
 cd "$(dirname "$0")"
-examples=(one-user two-users self-update)
+mapfile -t examples < <(basename -s .nix ../../nixos/examples/*.nix)
 
 for program in nix-instantiate jq perl; do
   command -v "$program" > /dev/null || { echo "regenerate.sh: $program is missing; install it" >&2; exit 2; }

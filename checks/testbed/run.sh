@@ -2,17 +2,18 @@
 # run.sh PROGRAMS
 #   Boots a real systemd (257, of Debian trixie) in a container, with the golden units of
 #   checks/golden/two-users and the programs in the directory PROGRAMS (agent-box, agent-box-pane,
-#   stub-agent), and runs inside.sh there. Prints what that printed; exits as it did.
+#   agent-box-webhook-spawn, stub-agent), and runs inside.sh there. Prints what that printed; exits as it did.
 #
 #   Needs root, Linux, and a Debian mirror for the first run (about a minute); later runs take
-#   seconds. TESTBED_ROOT is where the system is kept (default: target/testbed/root).
+#   seconds. TESTBED_ROOT is where the system is kept (default: below target/testbed).
 #   Containers do not enforce limits and OOM scores; the rest of a unit is real there.
 set -euo pipefail
 [ $# = 1 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 programs=$(readlink -f "$1")
 cd "$(dirname "$0")"
-root=${TESTBED_ROOT:-$(readlink -f ../..)/target/testbed/root}
-for program in agent-box agent-box-pane stub-agent; do
+packages=systemd,systemd-sysv,dbus,libpam-systemd,tmux,procps,sudo,jq,openssl,curl,caddy
+root=${TESTBED_ROOT:-$(readlink -f ../..)/target/testbed/root-$(sha256sum <<< "$packages" | cut -c1-8)}
+for program in agent-box agent-box-pane agent-box-webhook-spawn stub-agent; do
   [ -x "$programs/$program" ] || { echo "run.sh: $programs/$program is missing; build it first" >&2; exit 2; }
 done
 [ "$(id -u)" = 0 ] || { echo "run.sh: a container needs root" >&2; exit 2; }
@@ -25,7 +26,7 @@ if [ ! -e "$root" ]; then
   mkdir -p "$(dirname "$root")"
   rm -rf "$root.new"
   mmdebstrap --quiet --mode=root --variant=minbase \
-    --include=systemd,systemd-sysv,dbus,libpam-systemd,tmux,procps,sudo,jq trixie "$root.new"
+    --include="$packages" trixie "$root.new"
   : > "$root.new/etc/machine-id"
   mv "$root.new" "$root"
 fi
@@ -50,7 +51,7 @@ finish() {
 trap finish EXIT
 mkdir "$run/testbed" "$run/out"
 cp -r inside.sh lib.sh update.sh ../golden "$run/testbed/"
-cp -L "$programs"/{agent-box,agent-box-pane,stub-agent} "$run/testbed/"
+cp -L "$programs"/{agent-box,agent-box-pane,agent-box-webhook-spawn,stub-agent} "$run/testbed/"
 cat > "$run/testbed.service" <<'UNIT'
 [Unit]
 Description=What the testbed runs

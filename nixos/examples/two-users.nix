@@ -1,4 +1,4 @@
-# Two people, declared sessions, limits, house rules, secrets, and a right.
+# Two people, declared sessions, limits, house rules, secrets, a right, and webhooks.
 {
   services.agent-box = {
     enable = true;
@@ -7,6 +7,13 @@
     graceTime = 10;
     environmentFiles = [ "/run/secrets/agents.env" ];
     sudoAllowlist = [ "/run/current-system/sw/bin/systemctl restart my-app.service" ];
+
+    web = {
+      enable = true;
+      domain = "box.example.org";
+      user = "alice";
+    };
+    webhook.hookSessionArgs = [ "--model" "it's a model" ];
 
     users.alice = {
       extraGroups = [ "systemd-journal" ];

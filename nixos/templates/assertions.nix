@@ -23,6 +23,43 @@
           message = "${where}: remoteControlName must be one line that is not empty; null derives one.";
         }
       ];
+
+    # The language of rules, as the receiver reads it: there a rule that cannot be read would
+    # quietly want nothing.
+    isRule =
+      rule:
+      let
+        names = lib.attrNames rule;
+        operator = lib.head (lib.remove "path" names);
+      in
+      builtins.isAttrs rule
+      && (
+        if names == [ "any" ] || names == [ "all" ] then
+          lib.all (nested: builtins.isList nested && lib.all isRule nested) (lib.attrValues rule)
+        else
+          lib.length names == 2
+          && builtins.isString (rule.path or null)
+          && lib.elem operator [ "in" "notIn" "contains" "notContains" ]
+          && builtins.isList rule.${operator}
+      );
+    ofTopic =
+      topic: rules:
+      let
+        where = ''services.agent-box.webhook.watchPolicy."${topic}"'';
+        key = builtins.match "[A-Za-z0-9._-]+:([!-~]+)" topic;
+        ofRule = name: {
+          assertion = rules.${name} == null || isRule rules.${name};
+          message = ''${where}.${name} is no rule; write { any = [ … ]; }, { all = [ … ]; }, or { path = "a.b"; in = [ … ]; } (or notIn, contains, notContains).'';
+        };
+      in
+      [
+        {
+          assertion = key != null && key != [ "*" ];
+          message = ''${where} is no topic; write `source:key`, like "github:example/app" or "github:example/*".'';
+        }
+        (ofRule "when")
+        (ofRule "drop")
+      ];
   in
   {
     assertions = [
@@ -35,6 +72,11 @@
         message = "services.agent-box.installAgents must not be empty; name claude or codex.";
       }
     ]
+    ++ lib.optional cfg.web.enable {
+      assertion = cfg.web.user == null || lib.elem cfg.web.user users;
+      message = ''services.agent-box.web.user is "${toString cfg.web.user}", who is not in services.agent-box.users; name one of those.'';
+    }
+    ++ lib.concatLists (lib.mapAttrsToList ofTopic cfg.webhook.watchPolicy)
     ++ lib.concatMap (user: lib.concatLists (lib.mapAttrsToList (ofSession user) (declaredSessions user))) users;
   }
 )

@@ -67,5 +67,37 @@
       SystemCallArchitectures = "native";
       SystemCallFilter = [ "@system-service" "~@privileged @resources" ];
     };
+
+    # The receiver reads what strangers send, writes files of its user's home, and runs the wrapper:
+    # a tmux client, and codex to leave a message for a session.
+    # Left out: MemoryDenyWriteExecute (codex may be a JavaScript program).
+    receiverHardening = user: {
+      PrivateTmp = true;
+      PrivateDevices = true;
+      PrivateIPC = true;
+      ProtectSystem = "strict";
+      ProtectClock = true;
+      ProtectControlGroups = true;
+      ProtectProc = "invisible";
+      ReadWritePaths = [ (home user) ];
+      ProtectHostname = true;
+      ProtectKernelLogs = true;
+      ProtectKernelModules = true;
+      ProtectKernelTunables = true;
+      RestrictNamespaces = true;
+      RestrictRealtime = true;
+      RestrictSUIDSGID = true;
+      # Its socket comes from systemd; it calls nobody.
+      RestrictAddressFamilies = "AF_UNIX";
+      IPAddressDeny = "any";
+      LockPersonality = true;
+      NoNewPrivileges = true;
+      CapabilityBoundingSet = "";
+      SystemCallArchitectures = "native";
+      SystemCallFilter = [ "@system-service" "~@privileged @resources" ];
+      # A program that it runs and that asks for more is refused, not killed.
+      SystemCallErrorNumber = "EPERM";
+      UMask = "0077";
+    };
   }
 )

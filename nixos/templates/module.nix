@@ -6,7 +6,7 @@
 # What assemble prints here, each time the inside of an attribute set:
 #   constants  version, and what module and programs must agree on: env (variables' names by
 #              constant), socketName, systemRuntime (the runtime directory without its user),
-#              configDirectory and stateDirectory (below the home)
+#              configDirectory, stateDirectory and webhookState (below the home)
 #   payload    the files below nixos/payload: path = contents
 #   source     hash (SRI, of the tree as a NAR), files: path = contents
 let
@@ -36,9 +36,14 @@ let
       parts = map (part: part scope);
     in
     {
+      imports =
+        /*% include "removed.nix" %*/
+        ;
+
       options.services.agent-box = lib.foldl' (known: part: known // part) { } (parts [
         /*% include "options.nix" %*/
         /*% include "options-users.nix" %*/
+        /*% include "options-web.nix" %*/
       ]);
 
       config = lib.mkIf config.services.agent-box.enable (lib.mkMerge (parts [
@@ -48,6 +53,7 @@ let
         /*% include "memory.nix" %*/
         /*% include "update.nix" %*/
         /*% include "webhook.nix" %*/
+        /*% include "web.nix" %*/
       ]));
     };
 in

@@ -144,6 +144,16 @@
           description = "Like {option}`services.agent-box.environmentFiles`, read after those.";
         };
 
+        web.passwordHashFile = mkOption {
+          type = types.nullOr (types.strMatching "/.+");
+          default = null;
+          example = "/var/lib/secrets/alice.hash";
+          description = ''
+            File with an argon2id or bcrypt hash of the password for this user's pages; only root should read it, and it must not lie in the Nix store.
+            Nothing asks for a password in this version, so this has no effect yet.
+          '';
+        };
+
         agentsMd = mkOption {
           type = types.nullOr types.str;
           default = "";

@@ -13,7 +13,7 @@
       defaultText = lib.literalMD "built from the source that this file carries";
       description = ''
         The agent-box programs.
-        A replacement must have `bin/agent-box`, `bin/agent-box-pane` and `bin/agent-box-session`.
+        A replacement must have `bin/agent-box`, the same program as `agent-box-session`, `agent-box-webhook` and `agent-box-webhook-self`, and `bin/agent-box-pane` and `bin/agent-box-webhook-spawn`.
       '';
     };
 
@@ -153,16 +153,6 @@
         type = types.str;
         default = "/etc/nixos/agent-box-agent-pin.nix";
         description = "The file that the update writes for {option}`services.agent-box.selfUpdate.agentNixpkgs`.";
-      };
-    };
-
-    web = {
-      enable = mkEnableOption "the box's public address, with a route for webhooks (not available in this version)";
-
-      domain = mkOption {
-        type = types.str;
-        example = "box.example.org";
-        description = "The domain under which the box is reached; Caddy gets its certificate by itself.";
       };
     };
 

@@ -47,7 +47,9 @@
       # The tests need tmux, processes and minutes; the project's own checks run them.
       doCheck = false;
       postInstall = ''
-        ln -s agent-box "$out/bin/agent-box-session"
+        for name in agent-box-session agent-box-webhook agent-box-webhook-self; do
+          ln -s agent-box "$out/bin/$name"
+        done
       '';
       meta = {
         description = "Keeps coding agents running in tmux sessions, exactly those you asked for";
@@ -64,22 +66,54 @@
 
     graceMs = toString (cfg.graceTime * 1000);
 
+    receivesWebhooks = cfg.web.enable && cfg.webhook.enable;
+
+    # Where senders reach a user's receiver.
+    webhookUrl = user: "https://${cfg.web.domain}/${user}/webhook";
+
+    watchPolicy = pkgs.writeText "agent-box-watch-policy.json" (builtins.toJSON cfg.webhook.watchPolicy);
+
+    # What the receiver, the wrapper it runs and the commands must agree on.
+    webhookSettings = lib.optionalAttrs receivesWebhooks (
+      {
+        ${env.HOOK_SESSION_MAX} = toString cfg.webhook.hookSessionMax;
+        ${env.WEBHOOK_POLICY} = "${watchPolicy}";
+      }
+      // lib.optionalAttrs (cfg.webhook.hookSessionArgs != [ ]) {
+        ${env.HOOK_SESSION_ARGS} = builtins.toJSON cfg.webhook.hookSessionArgs;
+      }
+    );
+
     # What people and agents call: the programs with this box's settings. `\u` asks the user
     # database, for an inherited USER may be anybody's.
-    commands = map (
-      name:
-      pkgs.writeShellScriptBin name ''
-        user='\u'
-        runtime=${constants.systemRuntime}''${user@P}
-        export ${env.AGENT_BINS}='${agentBins}' ${env.DEFAULT_AGENT}=${cfg.agent} ${env.GRACE_MS}=${graceMs}
-        if [ -e "$runtime/tmux" ]; then
-          export ${env.TMUX_EXTERNAL}=1 ${env.TMUX}="$runtime/tmux" ${env.TMUX_INSTALLED}=${tmux}/bin/tmux
-        else
-          export ${env.TMUX}=${tmux}/bin/tmux
-        fi
-        exec ${cfg.package}/bin/${name} "$@"
-      ''
-    ) [ "agent-box" "agent-box-session" ];
+    commands =
+      let
+        settings = {
+          ${env.AGENT_BINS} = agentBins;
+          ${env.DEFAULT_AGENT} = cfg.agent;
+          ${env.GRACE_MS} = graceMs;
+        } // webhookSettings;
+        assignments = lib.mapAttrsToList (name: value: "${name}=${lib.escapeShellArg value}") settings;
+        # A session has it already, as its user's configuration says.
+        address = lib.optionalString receivesWebhooks " ${env.WEBHOOK_URL}=\"\${${env.WEBHOOK_URL}-${webhookUrl "\${user@P}"}}\"";
+      in
+      map (
+        name:
+        pkgs.writeShellScriptBin name ''
+          user='\u'
+          runtime=${constants.systemRuntime}''${user@P}
+          export ${lib.concatStringsSep " " assignments}
+          if [ -e "$runtime/tmux" ]; then
+            export ${env.TMUX_EXTERNAL}=1 ${env.TMUX}="$runtime/tmux" ${env.TMUX_INSTALLED}=${tmux}/bin/tmux${address}
+          else
+            export ${env.TMUX}=${tmux}/bin/tmux
+          fi
+          exec ${cfg.package}/bin/${name} "$@"
+        ''
+      ) (
+        [ "agent-box" "agent-box-session" ]
+        ++ lib.optionals receivesWebhooks [ "agent-box-webhook" "agent-box-webhook-self" ]
+      );
 
     # For agents, and for people who look after them.
     agentPath = lib.unique (

@@ -2,8 +2,8 @@
 (
   {
     agentBins, agentHardening, agentPath, cfg, config, constants, env, graceMs, guidePath, home, lib,
-    payload, pkgs, pointer, runtime, seed, sudoRules, supervisorHardening, supervisorUnit, tmux,
-    tmuxConf, tmuxUnit, ...
+    payload, pkgs, pointer, receivesWebhooks, runtime, seed, sudoRules, supervisorHardening, supervisorUnit, tmux,
+    tmuxConf, tmuxUnit, webhookUnit, webhookUrl, ...
   }:
   let
     userPath =
@@ -19,10 +19,10 @@
     users =
       let
         names = lib.attrNames cfg.users;
-        units = map supervisorUnit (names ++ [ "update" ]) ++ map tmuxUnit names;
+        units = map supervisorUnit (names ++ [ "update" "spot-monitor" ]) ++ map tmuxUnit names ++ map webhookUnit names;
       in
       lib.throwIfNot (lib.allUnique units)
-        "services.agent-box.users: two users, or a user and the box itself, would share a unit; rename the user called `update` or `<another user>-tmux`."
+        "services.agent-box.users: two users, or a user and the box itself, would share a unit; rename the user called `update`, `spot-monitor`, `<another user>-tmux` or `webhook-<another user>`."
         names;
 
     # Root's, so that its user cannot point it elsewhere.
@@ -107,6 +107,7 @@
           }
           (lib.mkIf (cfg.remoteControlHost != "") { ${env.HOST_LABEL} = cfg.remoteControlHost; })
           (lib.mkIf (cfg.codexFullAccess && lib.elem "codex" cfg.installAgents) { ${env.CODEX_FULL_ACCESS} = "1"; })
+          (lib.mkIf receivesWebhooks { ${env.WEBHOOK_URL} = webhookUrl user; })
           (lib.mkIf (options.agentsMd != null) {
             ${env.AGENTS_POINTER} = "${pointer user}";
             ${env.CLAUDE_GUIDE_TARGET} = "/etc/${guidePath user}";

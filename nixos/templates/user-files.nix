@@ -1,6 +1,6 @@
 # Names and store files that belong to one user of the box.
 (
-  { cfg, constants, lib, payload, pkgs, ... }:
+  { cfg, constants, lib, payload, pkgs, receivesWebhooks, ... }:
   let
     # Bytes, or `2G` as people write it.
     bytes =
@@ -36,6 +36,8 @@
     runtime = user: "${constants.systemRuntime}${user}";
     supervisorUnit = user: "agent-box-${user}";
     tmuxUnit = user: "agent-box-${user}-tmux";
+    webhookUnit = user: "agent-box-webhook-${user}";
+    webhookSocket = user: "/run/agent-box-webhook/${user}.sock";
     guidePath = user: "agent-box-guides/AGENTS.${user}.md";
 
     # The sessions a user starts with: those declared, else one `main` from the user's own options.
@@ -72,7 +74,11 @@
       sessions = lib.mapAttrs (_: seedEntry) (declaredSessions user);
     });
 
-    guide = user: payload."guides/AGENTS.md" + lib.optionalString (lib.trim cfg.users.${user}.agentsMd != "") "\n${cfg.users.${user}.agentsMd}";
+    guide =
+      user:
+      payload."guides/AGENTS.md"
+      + lib.optionalString receivesWebhooks "\n${payload."guides/webhook.md"}"
+      + lib.optionalString (lib.trim cfg.users.${user}.agentsMd != "") "\n${cfg.users.${user}.agentsMd}";
 
     pointer = user: pkgs.writeText "agent-box-${user}-agents-pointer.md" (
       lib.replaceStrings [ "@guide@" ] [ "/etc/${guidePath user}" ] payload."guides/pointer.md"

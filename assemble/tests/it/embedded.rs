@@ -25,7 +25,7 @@ fn the_embedded_workspace_builds_alone() {
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     assert_eq!(String::from_utf8_lossy(&built.stderr), "", "a build without warnings");
 
-    for program in ["agent-box", "agent-box-pane"] {
+    for program in ["agent-box", "agent-box-pane", "agent-box-webhook-spawn"] {
         let path = target.join("debug").join(program);
         assert!(path.exists(), "{program} was not built");
     }

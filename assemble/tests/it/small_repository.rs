@@ -19,6 +19,7 @@ const FILES: &[(&str, &str)] = &[
          # It is not intended for manual editing.\nversion = 4\n\n\
          [[package]]\nname = \"agent-box\"\nversion = \"1.2.3\"\ndependencies = [\n \"part\",\n \
          \"tests-only\",\n]\n\n\
+         [[package]]\nname = \"agent-box-webhook-spawn\"\nversion = \"1.2.3\"\n\n\
          [[package]]\nname = \"part\"\nversion = \"1.2.3\"\n\n\
          [[package]]\nname = \"tests-only\"\nversion = \"1.0.0\"\n\
          source = \"registry+index\"\nchecksum = \"00\"\n",
@@ -30,6 +31,8 @@ const FILES: &[(&str, &str)] = &[
     ),
     ("crates/agent-box/src/main.rs", "fn main() { print!(\"''${x} {}\", '\\''); }\n"),
     ("crates/agent-box/tests/it/main.rs", "// never embedded\n"),
+    ("crates/webhook-spawn/Cargo.toml", "[package]\nname = \"agent-box-webhook-spawn\"\n"),
+    ("crates/webhook-spawn/src/main.rs", "fn main() {}\n"),
     ("crates/part/Cargo.toml", "[package]\nname = \"part\"\n"),
     ("crates/part/src/lib.rs", "#[cfg(test)]\nmod tests;\n"),
     ("crates/part/src/tests.rs", "// never embedded\n"),
