@@ -1,13 +1,12 @@
 //! The one place of this program that reads the environment and the user database.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agent_box_harness::{Harness, Surroundings};
-use agent_box_session::paths::Paths;
 use agent_box_session::{Agent, env};
-use agent_box_session_store::{Store, socket_note};
+use agent_box_session_store::{Place, Store};
 use agent_box_supervisor::operator::Operator;
 use agent_box_supervisor::start::Starter;
 use agent_box_tmux_driver::{Server, StartPolicy, Tmux};
@@ -34,42 +33,16 @@ impl Surrounded {
     /// Reads the environment and opens the store.
     pub(crate) fn open() -> Result<Self> {
         let uid = rustix::process::getuid().as_raw();
-        let account = account(uid);
-        let home = variable(env::HOME)
-            .map(PathBuf::from)
-            .filter(|home| home.is_absolute())
-            .or_else(|| account.as_ref().map(|account| account.home.clone()))
-            .context("HOME is not set and the user database does not know this user; set HOME")?;
-        let user = account
-            .as_ref()
-            .map(|account| account.name.clone())
-            .or_else(|| text(env::USER))
-            .unwrap_or_else(|| uid.to_string());
-        let socket = socket(&home, &user, uid);
-        // What the kernel takes as a socket's address (unix(7)).
-        if socket.as_os_str().len() > 107 {
-            bail!(
-                "the tmux socket {} has a longer path than the system takes; set {} to a short \
-                 directory of your own",
-                socket.display(),
-                env::RUNTIME_DIR
-            );
-        }
-        let shell = account
-            .map(|account| account.shell)
-            .or_else(|| variable(env::SHELL).map(PathBuf::from))
-            .filter(|shell| shell.is_absolute())
-            .unwrap_or_else(|| PathBuf::from("/bin/sh"));
-        let store = Store::open(Paths::new(home, socket.clone()))
-            .context("cannot open the session store")?;
+        let place = Place::find(uid, &|name| variable(name))?;
+        let store = Store::open(place.paths()).context("cannot open the session store")?;
         let external = variable(env::TMUX_EXTERNAL).is_some();
         let tmux = Tmux::new(Server {
             binary: variable(env::TMUX).map_or_else(|| PathBuf::from("tmux"), PathBuf::from),
-            socket,
+            socket: place.socket,
             start: if external { StartPolicy::Never } else { StartPolicy::Start },
-            environment: tmux_environment(&shell),
+            environment: tmux_environment(&place.shell),
         });
-        Ok(Self { store, tmux, user, shell })
+        Ok(Self { store, tmux, user: place.user, shell: place.shell })
     }
 
     /// The operator's verbs, asked for by `by`.
@@ -181,35 +154,6 @@ fn grace_ms() -> u64 {
     text(env::GRACE_MS).and_then(|text| text.parse().ok()).unwrap_or(5000)
 }
 
-/// Where the tmux server listens: where the supervisor says, else where it would put it.
-fn socket(home: &Path, user: &str, uid: u32) -> PathBuf {
-    if let Some(runtime) = variable(env::RUNTIME_DIR) {
-        return Paths::socket_below(Path::new(&runtime), uid);
-    }
-    let system = Paths::system_runtime(user);
-    if system.is_dir() {
-        return Paths::socket_below(&system, uid);
-    }
-    let unplaced = Paths::new(home, "");
-    if let Some(noted) = socket_note(&unplaced.socket_note()).filter(|socket| socket.exists()) {
-        return noted;
-    }
-    match variable(env::XDG_RUNTIME_DIR).map(PathBuf::from).filter(|it| is_directory_of(it, uid)) {
-        Some(runtime) => Paths::socket_below(&runtime.join("agent-box"), uid),
-        None => Paths::socket_below(&unplaced.state().join("tmux"), uid),
-    }
-}
-
-/// Whether `directory` is one that belongs to this user.
-///
-/// UNTRUSTED: `su` and `sudo -E` keep the caller's runtime directory. Its owner could exchange what
-/// is in it at any moment, and a tmux client obeys the server that it finds
-/// (`a_runtime_directory_of_somebody_else_is_not_used`).
-fn is_directory_of(directory: &Path, uid: u32) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    directory.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == uid)
-}
-
 /// All that a tmux server of ours has in its environment.
 fn tmux_environment(shell: &Path) -> Vec<(OsString, OsString)> {
     let mut variables: Vec<(OsString, OsString)> =
@@ -237,46 +181,4 @@ fn agent_bins() -> Result<Vec<(Agent, PathBuf)>> {
 fn host_name() -> Option<String> {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     (!name.is_empty()).then_some(name)
-}
-
-struct Account {
-    name: String,
-    home: PathBuf,
-    shell: PathBuf,
-}
-
-/// The user's line of `/etc/passwd`. Users of network directories are not there; the
-/// environment stands in for them.
-fn account(uid: u32) -> Option<Account> {
-    let passwd = std::fs::read("/etc/passwd").ok()?;
-    passwd.split(|byte| *byte == b'\n').find_map(|line| {
-        let fields: Vec<&[u8]> = line.split(|byte| *byte == b':').collect();
-        let [name, _, id, _, _, home, shell] = fields.as_slice() else { return None };
-        if std::str::from_utf8(id).ok()?.parse::<u32>() != Ok(uid) {
-            return None;
-        }
-        let path = |bytes: &[u8]| {
-            use std::os::unix::ffi::OsStrExt as _;
-            PathBuf::from(OsStr::from_bytes(bytes))
-        };
-        Some(Account {
-            name: String::from_utf8_lossy(name).into_owned(),
-            home: path(home),
-            shell: path(shell),
-        })
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_runtime_directory_of_somebody_else_is_not_used() {
-        let directory = tempfile::tempdir().unwrap();
-        let uid = rustix::process::getuid().as_raw();
-        assert!(is_directory_of(directory.path(), uid));
-        assert!(!is_directory_of(directory.path(), uid + 1));
-        assert!(!is_directory_of(Path::new("/nowhere"), uid));
-    }
 }
