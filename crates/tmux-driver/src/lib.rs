@@ -38,6 +38,7 @@ mod create;
 mod deadline;
 mod error;
 mod kill;
+mod notice;
 mod query;
 mod recover;
 mod rename;
