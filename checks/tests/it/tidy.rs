@@ -12,6 +12,7 @@ const READERS: &[&str] = &[
     "crates/agent-box/src/surroundings.rs",
     "crates/pane/src/environment.rs",
     "crates/pane/src/footing.rs",
+    "crates/webhook-spawn/src/main.rs",
 ];
 
 #[test]

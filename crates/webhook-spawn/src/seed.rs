@@ -1,0 +1,58 @@
+//! A hook session's first subscription: the topic that it was started for.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::PathBuf;
+
+use agent_box_event::{Topic, TopicPattern};
+use agent_box_session::{SessionName, WebhookPaths};
+use agent_box_session_store::{remove_file, replace_file};
+use serde_json::json;
+
+use crate::surrounded::Surrounded;
+
+/// How long it lasts without an event.
+const TTL_HOURS: u64 = 2;
+
+impl Surrounded {
+    /// The filter file of a session.
+    pub(crate) fn filter(&self, name: &SessionName) -> PathBuf {
+        self.webhook.filter(Some(&WebhookPaths::session_key(&self.user, name)))
+    }
+
+    /// Subscribes the session that is about to be listed to exactly `topic`, never to the watch's
+    /// wildcard.
+    ///
+    /// The file is replaced without the filters' lock: until the session is listed nobody else
+    /// writes its filter.
+    pub(crate) fn seed(&self, name: &SessionName, topic: &Topic) -> Result<(), String> {
+        // A key with a star would be read as a pattern.
+        let pattern = TopicPattern::exactly(topic).map_err(|error| error.to_string())?;
+        let at = self.seconds();
+        let filter = json!({
+            "//": "seeded by agent-box when the session was started; the session may change it",
+            "enabled": true,
+            "ttlHours": TTL_HOURS,
+            "topics": [{
+                "topic": pattern.to_string(),
+                "note": "seeded at spawn: what this session was started for",
+                "ttlHours": TTL_HOURS,
+                "renewOnEvent": true,
+                "ignoreSenders": ["@self"],
+                "subscribedAt": at,
+                "lastActivityAt": at,
+            }],
+        });
+        let state = self.webhook.state();
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(state);
+        made.map_err(|error| format!("cannot make {}: {error}", state.display()))?;
+        replace_file(&self.filter(name), state, format!("{filter:#}\n").as_bytes())
+            .map_err(|error| format!("{error}: {}", error.source))
+    }
+
+    /// Takes the seed back after an add that failed.
+    pub(crate) fn unseed(&self, name: &SessionName) {
+        // What cannot be removed is swept by the supervisor's next start.
+        let _ = remove_file(&self.filter(name));
+    }
+}

@@ -1,0 +1,71 @@
+//! A wrapper that is killed at any point, and its rerun: one session, one answer.
+
+use agent_box_session::Agent;
+
+use crate::scene::{Scene, batch};
+
+/// A box that has sessions already.
+fn lived_in() -> Scene {
+    let scene = Scene::new();
+    scene.add("main", Agent::Shell);
+    scene
+}
+
+/// The wrapper's own points, and those of the store around the moment that counts.
+const POINTS: [&str; 7] = [
+    "spawn.locked",
+    "store.after-fsync",
+    "store.before-rename",
+    "store.after-rename",
+    "store.before-unlock",
+    "spawn.written",
+    "spawn.printed",
+];
+
+#[test]
+fn a_killed_wrapper_and_its_rerun_make_one_session() {
+    for point in POINTS {
+        let scene = lived_in();
+        scene.test_box.points().arm(point, "kill-once");
+        let killed = scene.spawn(&batch(7), "events");
+        assert_eq!(killed.code, None, "{point}: it was not killed: {killed:?}");
+        let again = scene.spawn(&batch(7), "events").expect_success();
+        let (id, name) = Scene::answer(&again);
+        assert_eq!(scene.hooks(), std::slice::from_ref(&name), "{point}");
+        assert_eq!(scene.entry(&name)["id"], id, "{point}");
+        let filter = format!("filter.{}-{name}.json", scene.user());
+        assert_eq!(scene.filters(), [filter], "{point}");
+        if !killed.stdout.is_empty() {
+            assert_eq!(killed.stdout, again.stdout, "{point}");
+        }
+        let third = scene.spawn(&batch(7), "events").expect_success();
+        assert_eq!(third.stdout, again.stdout, "{point}");
+    }
+}
+
+#[test]
+fn an_orphaned_wrapper_beside_its_rerun_makes_one_session() {
+    let scene = Scene::new();
+    scene.test_box.points().arm("spawn.written", "pause-once");
+    let orphan = scene.wrapper(&batch(7), "events").start();
+    scene.test_box.points().wait_reached("spawn.written");
+    let again = scene.spawn(&batch(7), "events").expect_success();
+    scene.test_box.points().release("spawn.written");
+    assert_eq!(orphan.wait().expect_success().stdout, again.stdout);
+    assert_eq!(scene.hooks().len(), 1);
+}
+
+#[test]
+fn an_add_that_fails_takes_its_subscription_back() {
+    let scene = lived_in();
+    for point in ["store.before-fsync", "store.before-rename"] {
+        scene.test_box.points().arm(point, "fail");
+        let failed = scene.spawn(&batch(7), "events").expect_code(1);
+        assert!(failed.stderr.contains("fault injected"), "{point}: {}", failed.stderr);
+        assert_eq!(scene.hooks(), [] as [String; 0], "{point}");
+        assert_eq!(scene.filters(), [] as [String; 0], "{point}");
+        scene.test_box.points().release(point);
+    }
+    scene.spawn(&batch(7), "events").expect_success();
+    assert_eq!(scene.hooks().len(), 1);
+}
