@@ -5,7 +5,7 @@ use crate::Event;
 const KINDS: [&str; 6] =
     ["workflow_run", "workflow_job", "check_run", "check_suite", "status", "deployment_status"];
 
-const FAILING: [&str; 6] =
+pub(crate) const FAILING: [&str; 6] =
     ["failure", "timed_out", "action_required", "startup_failure", "stale", "error"];
 
 /// Whether the event is of a kind that CI sends.
@@ -13,15 +13,19 @@ pub fn is_ci(kind: &str) -> bool {
     KINDS.contains(&kind)
 }
 
+/// Whether a conclusion or state is one of something that broke.
+pub(crate) fn is_failing_value(value: &str) -> bool {
+    FAILING.contains(&value)
+}
+
 /// Whether a CI event says that something broke.
 ///
 /// A completed run without a conclusion counts as broken, so that an unknown shape never hides a
 /// break; one that is still running does not.
 pub fn is_failing(event: &Event<'_>) -> bool {
-    let is_failing = |value: &str| FAILING.contains(&value);
     match event.kind {
-        "status" => event.text("state").is_some_and(is_failing),
-        "deployment_status" => event.text("deployment_status.state").is_some_and(is_failing),
+        "status" => event.text("state").is_some_and(is_failing_value),
+        "deployment_status" => event.text("deployment_status.state").is_some_and(is_failing_value),
         kind if is_ci(kind) => {
             if event.payload.at("action").is_some() && event.text("action") != Some("completed") {
                 return false;
@@ -29,7 +33,7 @@ pub fn is_failing(event: &Event<'_>) -> bool {
             let runs = ["workflow_run", "workflow_job", "check_run", "check_suite"];
             let run = runs.into_iter().find(|run| event.payload.at(run).is_some());
             let conclusion = run.and_then(|run| event.text(&format!("{run}.conclusion")));
-            conclusion.is_none_or(is_failing)
+            conclusion.is_none_or(is_failing_value)
         }
         _ => false,
     }

@@ -49,6 +49,7 @@ mod untrusted;
 mod watch;
 
 pub mod contract;
+pub mod summary;
 
 pub use assignment::is_assignment;
 pub use association::{Association, passes_association};
