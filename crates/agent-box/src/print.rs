@@ -73,19 +73,19 @@ pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) {
             cells.chain([header[column].len()]).max().unwrap_or(0)
         })
         .collect();
-    let print = |cells: &[&str]| {
+    let line = |cells: &[&str]| {
         let mut text = String::new();
         for (cell, width) in cells.iter().zip(&widths) {
             let padding = width.saturating_sub(cell.chars().count());
             text.push_str(cell);
             text.extend(std::iter::repeat_n(' ', padding + 2));
         }
-        line(text.trim_end());
+        text.trim_end().to_owned()
     };
-    print(header);
-    for row in &rows {
-        print(&row.iter().map(String::as_str).collect::<Vec<_>>());
-    }
+    let body = rows.iter().map(|row| line(&row.iter().map(String::as_str).collect::<Vec<_>>()));
+    // The whole table in one write: a hundred sessions are no hundred system calls.
+    let text: Vec<String> = std::iter::once(line(header)).chain(body).collect();
+    let _ = std::io::stdout().lock().write_all((text.join("\n") + "\n").as_bytes());
 }
 
 /// Says what went wrong, with its causes, and picks the exit code.
