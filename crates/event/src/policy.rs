@@ -3,6 +3,8 @@
 //! Laid over at every decision and never written into the rows, so a watch that was added or
 //! edited a moment ago is governed too, and a policy that cannot be read changes nothing else.
 
+mod usual;
+
 use crate::filter_document::Rules;
 use crate::{Cut, Filter, Json, Muted, Predicate, TopicPattern, sanitize};
 
