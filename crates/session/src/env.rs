@@ -62,6 +62,11 @@ variables! {
     SPAWN_TIMEOUT = "LOCAL_WEBHOOK_SPAWN_TIMEOUT": "Seconds that the spawn wrapper may take; 60 when unset.";
     GH_TOKEN = "GH_TOKEN": "The token that gh uses.";
     GITHUB_TOKEN = "GITHUB_TOKEN": "The token that gh uses, the older spelling.";
+    GH_CONFIG_DIR = "GH_CONFIG_DIR": "Where gh keeps its logins.";
+    GH_PROMPT_DISABLED = "GH_PROMPT_DISABLED": "Set for gh, which must not ask anybody.";
+    XDG_CONFIG_HOME = "XDG_CONFIG_HOME": "Where programs keep their configuration, for gh.";
+    DBUS_SESSION_BUS_ADDRESS = "DBUS_SESSION_BUS_ADDRESS": "Where gh finds the keyring.";
+    HTTPS_PROXY = "HTTPS_PROXY": "The proxy that gh uses.";
     LOG = "AGENT_BOX_LOG": "How much the programs log: error, warn, info, debug or trace.";
     TESTPOINTS = "AGENT_BOX_TESTPOINTS": "Test builds only: directory that steers named pause and kill points.";
     GRACE_MS = "AGENT_BOX_GRACE_MS": "Milliseconds between asking a session to end and killing it.";

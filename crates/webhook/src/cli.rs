@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-mod context;
+pub(crate) mod context;
 pub(crate) mod print;
 mod subscriptions;
 
@@ -68,6 +68,11 @@ fn dispatch(verb: Verb, context: &Context) -> Done {
     match verb {
         Verb::Subscriptions(verb) => subscriptions::run(verb, context),
     }
+}
+
+/// Runs what must wait for something, for verbs that have nothing else to do.
+pub(crate) fn block_on<F: Future>(work: F) -> std::io::Result<F::Output> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work))
 }
 
 #[cfg(test)]

@@ -13,8 +13,7 @@ use rustix::fs::OFlags;
 use thiserror::Error;
 
 pub(crate) use cached::Cached;
-pub use lock::{Holder, LockError};
-pub(crate) use lock::FileLock;
+pub(crate) use lock::{FileLock, LockError};
 pub(crate) use replace::{remove, replace};
 
 /// A file or directory could not be used.

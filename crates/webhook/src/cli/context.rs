@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use agent_box_session::{WebhookPaths, env};
 
+use crate::filters::{Identity, Listing, Owner, PolicyFile};
+
 /// What every verb starts from; the program that was called makes one.
 #[derive(Clone, Debug)]
 pub struct Context {
@@ -52,6 +54,18 @@ impl Context {
     pub fn key(&self) -> Option<String> {
         let names = [env::WEBHOOK_SESSION, env::WEBHOOK_SELF];
         names.into_iter().filter_map(|name| self.text(name)).map(reduced).find(|it| !it.is_empty())
+    }
+
+    /// The policy file that the system configuration names.
+    pub fn policy(&self) -> PolicyFile {
+        let given = self.variable(env::WEBHOOK_POLICY).map(PathBuf::from);
+        PolicyFile::new(given, &self.paths)
+    }
+
+    /// What is subscribed.
+    pub(crate) fn listing(&self, owner: &Owner, now_ms: u64) -> Listing {
+        let me = Identity::new(self.text(env::WEBHOOK_SELF), &self.paths, now_ms).current(now_ms);
+        Listing::new(&self.paths, owner, me, self.policy().current(now_ms), now_ms)
     }
 }
 

@@ -2,6 +2,7 @@
 #![expect(clippy::print_stderr, reason = "this module is the verbs' voice")]
 
 use std::error::Error;
+use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 
 use agent_box_event::{Cut, sanitize};
@@ -71,7 +72,11 @@ fn json_text(value: &Value) -> String {
     let text = format!("{value:#}");
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if acts(c) { out.push_str(&format!("\\u{:04x}", u32::from(c))) } else { out.push(c) }
+        if acts(c) {
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
     }
     out
 }

@@ -1,8 +1,14 @@
 //! Who is told of what: subscribe, unsubscribe, list, mute; and what the box acts as.
 
+use agent_box_session::{SessionName, WebhookPaths, env};
 use clap::{Args, Subcommand, ValueEnum};
+use serde_json::Value;
 
-use super::{Context, Done};
+use super::print::{self, DONE, FAILED, MISUSED};
+use super::{Context, Done, block_on};
+use crate::filters::requests::{self, Refused, Reply, Spelled};
+use crate::filters::{Asking, Known, Owner, Resolver};
+use crate::now_ms;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -74,7 +80,6 @@ pub(crate) struct Subscribe {
 #[derive(Debug, Args)]
 pub(crate) struct Unsubscribe {
     /// As `ls` shows it, a row that never matches as well
-    #[arg(allow_hyphen_values = true)]
     pub(crate) topic: String,
     #[command(flatten)]
     pub(crate) whose: Whose,
@@ -101,6 +106,148 @@ pub(crate) struct Identity {
 }
 
 pub(crate) fn run(verb: Verb, context: &Context) -> Done {
-    let _ = (verb, context);
-    Err("this part of the program is being written".into())
+    match verb {
+        Verb::Subscribe(asked) => subscribe(asked, context),
+        Verb::Unsubscribe(asked) => {
+            let owner = match owner(&asked.whose, context) {
+                Ok(owner) => owner,
+                Err(refused) => return Ok(print::refuse(MISUSED, &refused)),
+            };
+            let reply = requests::unsubscribe(&context.paths, &owner, &asked.topic, now_ms())?;
+            Ok(answer(reply))
+        }
+        Verb::Ls(asked) => Ok(ls(&asked, context)),
+        Verb::Mute(whose) => set_enabled(&whose, false, context),
+        Verb::Unmute(whose) => set_enabled(&whose, true, context),
+        Verb::Identity(asked) => identity(&asked, context),
+    }
+}
+
+fn subscribe(asked: Subscribe, context: &Context) -> Done {
+    let owner = match owner(&asked.whose, context) {
+        Ok(owner) => owner,
+        Err(refused) => return Ok(print::refuse(MISUSED, &refused)),
+    };
+    let (include, exclude) = match (rule(asked.include), rule(asked.exclude)) {
+        (Ok(include), Ok(exclude)) => (include, exclude),
+        (Err(refused), _) | (_, Err(refused)) => return Ok(print::refuse(MISUSED, &refused)),
+    };
+    if let Some(Err(refused)) = asked.ttl.map(requests::hours) {
+        return Ok(print::refuse(MISUSED, &format!("--ttl: {refused}")));
+    }
+    let spelled = Spelled {
+        note: asked.note,
+        ttl_hours: asked.ttl,
+        renew_on_event: match (asked.renew_on_event, asked.no_renew_on_event) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            (false, false) => None,
+        },
+        ignore_senders: asked.ignore_sender,
+        include,
+        exclude,
+    };
+    let reply = requests::subscribe(&context.paths, &owner, &asked.topic, &spelled, now_ms())?;
+    let done = reply.is_ok();
+    let code = answer(reply);
+    if done && owner != Owner::Box && asked.whose.session.is_none() {
+        warn_of_no_session(context);
+    }
+    Ok(code)
+}
+
+fn set_enabled(whose: &Whose, enabled: bool, context: &Context) -> Done {
+    match owner(whose, context) {
+        Ok(owner) => {
+            let reply = requests::set_enabled(&context.paths, &owner, enabled, now_ms())?;
+            Ok(answer(Ok(reply)))
+        }
+        Err(refused) => Ok(print::refuse(MISUSED, &refused)),
+    }
+}
+
+fn ls(asked: &Ls, context: &Context) -> u8 {
+    let whose = Whose { session: asked.session.clone(), deliver_to: DeliverTo::Session };
+    let owner = match owner(&whose, context) {
+        Ok(owner) => owner,
+        Err(refused) => return print::refuse(MISUSED, &refused),
+    };
+    let now = now_ms();
+    let listing = context.listing(&owner, now);
+    if asked.json || !print::is_for_people() {
+        print::json(&listing.to_json(now));
+    } else {
+        let (lines, remarks) = listing.table(now);
+        if lines.is_empty() {
+            print::line("nothing is subscribed; `agent-box webhook subscribe owner/name` does it");
+        } else {
+            print::table(&["TOPIC", "EVENTS", "END", "ABOUT"], &lines);
+        }
+        for remark in &remarks {
+            print::line(remark);
+        }
+    }
+    for warning in &listing.warnings {
+        print::warn(warning);
+    }
+    DONE
+}
+
+fn identity(asked: &Identity, context: &Context) -> Done {
+    let asking = Asking { refresh: asked.refresh, throttled: asked.throttled };
+    match block_on(Resolver::new(context).resolve(asking, now_ms()))? {
+        Known::Login { login, note } => {
+            print::line(login.as_str());
+            if let Some(note) = note {
+                print::warn(&note);
+            }
+            Ok(DONE)
+        }
+        // Nothing on stdout, so that `$(…)` is empty.
+        Known::Unknown(reason) => Ok(print::refuse(FAILED, &reason)),
+    }
+}
+
+/// Whose file is meant.
+fn owner(whose: &Whose, context: &Context) -> Result<Owner, String> {
+    match (whose.deliver_to, &whose.session) {
+        (DeliverTo::Subagent, None) => Ok(Owner::Box),
+        (DeliverTo::Subagent, Some(_)) => {
+            Err("standing watches are the box's; leave --session away".to_owned())
+        }
+        (DeliverTo::Session, Some(name)) => {
+            let name = SessionName::parse(name).map_err(|error| error.to_string())?;
+            Ok(Owner::Session(WebhookPaths::session_key(&context.user, &name)))
+        }
+        (DeliverTo::Session, None) => Ok(Owner::of_key(context.key().as_deref())),
+    }
+}
+
+/// A rule as JSON; that it is JSON is a matter of calling this right.
+fn rule(text: Option<String>) -> Result<Option<Value>, String> {
+    let Some(text) = text else { return Ok(None) };
+    let read = serde_json::from_str(&text);
+    read.map(Some).map_err(|error| format!("a rule must be JSON: {error}"))
+}
+
+fn answer(reply: Result<Reply, Refused>) -> u8 {
+    match reply {
+        Ok(reply) => {
+            print::line(&reply.text);
+            for warning in &reply.warnings {
+                print::warn(warning);
+            }
+            DONE
+        }
+        Err(refused) => print::refuse(FAILED, &refused),
+    }
+}
+
+fn warn_of_no_session(context: &Context) {
+    if context.text(env::WEBHOOK_SESSION).is_none() {
+        print::warn(
+            "this is no session of the box, so perhaps nobody is told; \
+             `--session NAME` subscribes one that is",
+        );
+    }
 }
