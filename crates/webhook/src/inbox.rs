@@ -61,13 +61,21 @@ pub struct InboxLimits {
     pub unsettled_bytes: u64,
     /// Jobs that wait for the writer; beyond it, new deliveries are refused.
     pub jobs: usize,
-    /// Size of the file; beyond it the disk counts as full.
+    /// Size of the file; beyond it, new deliveries are refused.
     pub file_bytes: u64,
+    /// So much of the disk is left for writing down what becomes of deliveries.
+    pub disk_reserve_bytes: u64,
 }
 
 impl Default for InboxLimits {
     fn default() -> Self {
-        Self { unsettled: 100_000, unsettled_bytes: 1 << 30, jobs: 256, file_bytes: 8 << 30 }
+        Self {
+            unsettled: 100_000,
+            unsettled_bytes: 1 << 30,
+            jobs: 256,
+            file_bytes: 8 << 30,
+            disk_reserve_bytes: 16 << 20,
+        }
     }
 }
 
@@ -89,10 +97,12 @@ impl Inbox {
     /// When another program holds it, when it is of a newer version, and when it is damaged: it
     /// is never made anew in place of one that cannot be read.
     pub fn open(path: &Path, limits: InboxLimits) -> Result<Self, InboxError> {
-        let opened = open::for_writing(path, limits)?;
-        let writer = Writer::start(opened.connection, opened.lock, opened.id, limits)?;
-        let reader = Reader::start(open::second_connection(path)?, opened.id, limits)?;
-        Ok(Self { reader: Arc::new(reader), writer: Arc::new(writer), id: opened.id })
+        let opened = open::for_writing(path)?;
+        let id = opened.id;
+        let writer = Writer::start(opened, limits)?;
+        let (connection, _) = open::for_reading(path)?.ok_or(InboxError::Closed)?;
+        let reader = Reader::start(connection, id, limits)?;
+        Ok(Self { reader: Arc::new(reader), writer: Arc::new(writer), id })
     }
 
     /// Random, made with the file.
@@ -147,7 +157,7 @@ impl Inbox {
     }
 }
 
-/// The file of a damaged inbox and those that belong to it.
+/// The log and the index that belong to the file.
 fn companions(path: &Path) -> [PathBuf; 2] {
     ["-wal", "-shm"].map(|suffix| {
         let mut name = path.as_os_str().to_owned();

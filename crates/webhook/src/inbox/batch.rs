@@ -8,8 +8,10 @@
 //! ```
 
 use agent_box_event::{BatchId, Object, Topic, contract::Answer};
+use rusqlite::{Row, params};
 
-use super::{InboxError, Look, Tx};
+use super::look::{known, number, number_or_none, parsed, signed};
+use super::{Counter, InboxError, Look, Tx};
 
 /// What to freeze.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,58 +96,222 @@ pub struct PastBatch {
 impl Look<'_> {
     /// The batches that are frozen, the lowest first.
     pub fn unsettled_batches(&self) -> Result<Vec<FrozenBatch>, InboxError> {
-        Err(InboxError::Closed)
+        let batches = self.all(
+            "SELECT number, topic, watch, note, text, is_assigned, objects, frozen_ms, attempts,
+                not_before_ms
+             FROM batches WHERE state = 'frozen' ORDER BY number",
+            [],
+            |row| self.read_frozen(row),
+        )?;
+        let with_members = |mut batch: FrozenBatch| {
+            batch.members = self.members_of(batch.id.number)?;
+            Ok(batch)
+        };
+        batches.into_iter().map(with_members).collect()
+    }
+
+    fn read_frozen(&self, row: &Row<'_>) -> Result<FrozenBatch, InboxError> {
+        let (topic, objects): (String, String) = (row.get(1)?, row.get(6)?);
+        Ok(FrozenBatch {
+            id: BatchId { inbox: self.id(), number: number(row, 0)? },
+            topic: parsed(Topic::parse(&topic))?,
+            members: Vec::new(),
+            watch: row.get(2)?,
+            note: row.get(3)?,
+            text: row.get(4)?,
+            is_assigned: row.get(5)?,
+            objects: read_objects(&objects)?,
+            frozen_ms: number(row, 7)?,
+            attempts: u32::try_from(number(row, 8)?).unwrap_or(u32::MAX),
+            not_before_ms: number(row, 9)?,
+        })
+    }
+
+    /// The members of a batch, as they were frozen; of a deferred one, none.
+    fn members_of(&self, batch: u64) -> Result<Vec<u64>, InboxError> {
+        let sql = "SELECT sequence FROM members WHERE batch = ?1 ORDER BY place";
+        self.all(sql, [signed(batch)], |row| number(row, 0))
     }
 
     /// The lowest batch that is not ended, else the one that will be frozen next.
     pub fn lowest_unsettled(&self) -> Result<BatchId, InboxError> {
-        Err(InboxError::Closed)
+        let number = self.number(
+            "SELECT COALESCE(
+                (SELECT MIN(number) FROM batches WHERE state = 'frozen'),
+                (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'batches'),
+                1)",
+            [],
+        )?;
+        Ok(BatchId { inbox: self.id(), number })
     }
 
-    /// A batch, whatever became of it.
+    /// A batch, whatever became of it; deferred ones are forgotten after a while.
     pub fn batch(&self, number: u64) -> Result<Option<PastBatch>, InboxError> {
-        let _ = number;
-        Err(InboxError::Closed)
+        self.one(
+            "SELECT number, state, session_id, session_name, why, frozen_ms, attempts,
+                attempted_ms, not_before_ms, ended_ms
+             FROM batches WHERE number = ?1",
+            [signed(number)],
+            |row| self.read_past(row),
+        )
+    }
+
+    fn read_past(&self, row: &Row<'_>) -> Result<PastBatch, InboxError> {
+        let word: String = row.get(1)?;
+        let text = |column: usize| row.get::<_, Option<String>>(column);
+        let state = match (word.as_str(), text(2)?, text(3)?, text(4)?) {
+            ("frozen", ..) => Some(BatchState::Frozen),
+            ("settled", Some(session_id), Some(name), _) => {
+                Some(BatchState::Settled(Answer { session_id, name }))
+            }
+            ("deferred", ..) => Some(BatchState::Deferred),
+            ("parked", _, _, Some(why)) => Some(BatchState::Parked(why)),
+            _ => None,
+        };
+        Ok(PastBatch {
+            id: BatchId { inbox: self.id(), number: number(row, 0)? },
+            state: known(&word, state)?,
+            frozen_ms: number(row, 5)?,
+            attempts: u32::try_from(number(row, 6)?).unwrap_or(u32::MAX),
+            attempted_ms: number_or_none(row, 7)?,
+            not_before_ms: number(row, 8)?,
+            ended_ms: number_or_none(row, 9)?,
+        })
+    }
+
+    /// A batch of this inbox that must still be frozen: only from there can it go anywhere.
+    fn frozen(&self, id: BatchId) -> Result<PastBatch, InboxError> {
+        let unknown = || InboxError::Unknown(format!("batch {id}"));
+        let ours = id.inbox == self.id();
+        let batch = self.batch(id.number)?.filter(|_| ours).ok_or_else(unknown)?;
+        let ended = match batch.state {
+            BatchState::Frozen => return Ok(batch),
+            BatchState::Settled(_) => "settled",
+            BatchState::Deferred => "deferred",
+            BatchState::Parked(_) => "parked",
+        };
+        Err(InboxError::Refused(format!("batch {id} is {ended} already")))
+    }
+
+    /// A frozen batch whose wrapper was started; without that it cannot have ended.
+    fn attempted(&self, id: BatchId) -> Result<(PastBatch, u64), InboxError> {
+        let batch = self.frozen(id)?;
+        let never = || InboxError::Refused(format!("batch {id} was never attempted"));
+        let attempted_ms = batch.attempted_ms.ok_or_else(never)?;
+        Ok((batch, attempted_ms))
     }
 }
 
 impl Tx<'_> {
     /// Takes waiting members out of their lane into a batch that never changes again.
+    ///
+    /// # Errors
+    /// When a member does not wait in that lane, and when the lane has a frozen batch already.
     pub fn freeze(&mut self, batch: &NewBatch) -> Result<BatchId, InboxError> {
-        let _ = batch;
-        Err(InboxError::Closed)
+        let topic = batch.topic.to_string();
+        if batch.members.is_empty() {
+            return Err(InboxError::Refused(format!("a batch of {topic} without members")));
+        }
+        let frozen = "SELECT COUNT(*) FROM batches WHERE state = 'frozen' AND topic = ?1";
+        if self.number(frozen, [&topic])? > 0 {
+            return Err(InboxError::Refused(format!("a batch of {topic} is on its way already")));
+        }
+        let number = self.insert(
+            "INSERT INTO batches (topic, watch, note, text, is_assigned, objects, state, frozen_ms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'frozen', ?7)",
+            params![
+                topic,
+                batch.watch,
+                batch.note,
+                batch.text,
+                batch.is_assigned,
+                objects_text(&batch.objects),
+                signed(batch.at_ms),
+            ],
+        )?;
+        let id = BatchId { inbox: self.id(), number };
+        for (place, member) in batch.members.iter().enumerate() {
+            if self.waiting(*member)?.topic != batch.topic {
+                let why = format!("delivery #{member} waits in another lane than {topic}");
+                return Err(InboxError::Refused(why));
+            }
+            self.change(
+                "UPDATE members SET state = 'frozen', reason = NULL, batch = ?2, place = ?3
+                 WHERE sequence = ?1",
+                params![signed(*member), signed(number), signed(place as u64)],
+            )?;
+            self.tell_member(*member, "frozen", &format!("batch {id}"), batch.at_ms)?;
+        }
+        Ok(id)
     }
 
     /// Counts a run of the wrapper, before it runs; answers with how many there are now.
+    ///
+    /// # Errors
+    /// When the batch is not frozen.
     pub fn attempt(&mut self, batch: BatchId, at_ms: u64) -> Result<u32, InboxError> {
-        let _ = (batch, at_ms);
-        Err(InboxError::Closed)
+        let attempts = self.frozen(batch)?.attempts.saturating_add(1);
+        self.change(
+            "UPDATE batches SET attempts = ?2, attempted_ms = ?3 WHERE number = ?1",
+            params![signed(batch.number), attempts, signed(at_ms)],
+        )?;
+        self.set_members(batch, "frozen", None, None)?;
+        self.tell_members(batch, "attempted", &format!("attempt {attempts}"), at_ms)?;
+        Ok(attempts)
     }
 
     /// The batch has its session: members are spawned, the session's lease begins.
+    ///
+    /// # Errors
+    /// When the batch is not frozen, or was never attempted.
     pub fn settle(
         &mut self,
         batch: BatchId,
         answer: &Answer,
         at_ms: u64,
     ) -> Result<(), InboxError> {
-        let _ = (batch, answer, at_ms);
-        Err(InboxError::Closed)
+        let (_, attempted_ms) = self.attempted(batch)?;
+        self.end_batch(batch, "settled", at_ms)?;
+        self.change(
+            "UPDATE batches SET session_id = ?2, session_name = ?3 WHERE number = ?1",
+            params![signed(batch.number), answer.session_id, answer.name],
+        )?;
+        self.begin_lease(batch, &answer.session_id, at_ms)?;
+        self.set_members(batch, "spawned", None, Some(&answer.session_id))?;
+        self.set_lane(&self.topic_of(batch)?, Some(attempted_ms), 0)?;
+        self.count(Counter::Spawned, 1)?;
+        let detail = format!("session {} ({})", answer.session_id, answer.name);
+        self.tell_members(batch, "spawned", &detail, at_ms)
     }
 
     /// The box is full: members wait in their lane again, which does not start before
     /// `not_before_ms`; the batch is never run again.
+    ///
+    /// # Errors
+    /// When the batch is not frozen, or was never attempted.
     pub fn defer(
         &mut self,
         batch: BatchId,
         not_before_ms: u64,
         at_ms: u64,
     ) -> Result<(), InboxError> {
-        let _ = (batch, not_before_ms, at_ms);
-        Err(InboxError::Closed)
+        self.attempted(batch)?;
+        self.end_batch(batch, "deferred", at_ms)?;
+        self.set_lane(&self.topic_of(batch)?, None, not_before_ms)?;
+        self.tell_members(batch, "deferred", "the box is full", at_ms)?;
+        self.count(Counter::Deferred, 1)?;
+        self.change(
+            "UPDATE members SET state = 'waiting', reason = 'cap', batch = NULL, place = NULL
+             WHERE batch = ?1",
+            [signed(batch.number)],
+        )?;
+        Ok(())
     }
 
     /// The attempt failed: the same batch again, not before `not_before_ms`.
+    ///
+    /// # Errors
+    /// When the batch is not frozen, or was never attempted.
     pub fn retry_at(
         &mut self,
         batch: BatchId,
@@ -153,13 +319,106 @@ impl Tx<'_> {
         why: &str,
         at_ms: u64,
     ) -> Result<(), InboxError> {
-        let _ = (batch, not_before_ms, why, at_ms);
-        Err(InboxError::Closed)
+        self.attempted(batch)?;
+        self.change(
+            "UPDATE batches SET not_before_ms = ?2, why = ?3 WHERE number = ?1",
+            params![signed(batch.number), signed(not_before_ms), why],
+        )?;
+        self.set_members(batch, "frozen", Some("retry"), None)?;
+        self.tell_members(batch, "waiting", &format!("retry; {why}"), at_ms)
     }
 
     /// Given up: members are failed, and can be replayed.
+    ///
+    /// # Errors
+    /// When the batch is not frozen.
     pub fn park(&mut self, batch: BatchId, why: &str, at_ms: u64) -> Result<(), InboxError> {
-        let _ = (batch, why, at_ms);
-        Err(InboxError::Closed)
+        let attempted_ms = self.frozen(batch)?.attempted_ms;
+        self.end_batch(batch, "parked", at_ms)?;
+        self.change(
+            "UPDATE batches SET why = ?2 WHERE number = ?1",
+            params![signed(batch.number), why],
+        )?;
+        self.set_members(batch, "failed", None, Some(why))?;
+        self.set_lane(&self.topic_of(batch)?, attempted_ms, 0)?;
+        self.count(Counter::Parked, 1)?;
+        self.tell_members(batch, "failed", why, at_ms)
     }
+
+    /// Once a batch has ended, nobody reads its text again.
+    fn end_batch(&mut self, batch: BatchId, state: &str, at_ms: u64) -> Result<(), InboxError> {
+        self.change(
+            "UPDATE batches SET state = ?2, ended_ms = ?3, text = '' WHERE number = ?1",
+            params![signed(batch.number), state, signed(at_ms)],
+        )?;
+        Ok(())
+    }
+
+    fn begin_lease(
+        &mut self,
+        batch: BatchId,
+        session_id: &str,
+        at_ms: u64,
+    ) -> Result<(), InboxError> {
+        self.change(
+            "INSERT OR REPLACE INTO leases (session_id, topic, objects, renewed_ms)
+             SELECT ?2, topic, objects, ?3 FROM batches WHERE number = ?1",
+            params![signed(batch.number), session_id, signed(at_ms)],
+        )?;
+        Ok(())
+    }
+
+    fn topic_of(&self, batch: BatchId) -> Result<String, InboxError> {
+        let sql = "SELECT topic FROM batches WHERE number = ?1";
+        let topic = self.one(sql, [signed(batch.number)], |row| Ok(row.get(0)?))?;
+        topic.ok_or_else(|| InboxError::Unknown(format!("batch {batch}")))
+    }
+
+    fn set_members(
+        &mut self,
+        batch: BatchId,
+        state: &str,
+        reason: Option<&str>,
+        outcome: Option<&str>,
+    ) -> Result<(), InboxError> {
+        self.change(
+            "UPDATE members SET state = ?2, reason = ?3, outcome = ?4 WHERE batch = ?1",
+            params![signed(batch.number), state, reason, outcome],
+        )?;
+        Ok(())
+    }
+
+    fn tell_members(
+        &mut self,
+        batch: BatchId,
+        word: &str,
+        detail: &str,
+        at_ms: u64,
+    ) -> Result<(), InboxError> {
+        for member in self.members_of(batch.number)? {
+            self.tell_member(member, word, detail, at_ms)?;
+        }
+        Ok(())
+    }
+
+    fn tell_member(
+        &mut self,
+        member: u64,
+        word: &str,
+        detail: &str,
+        at_ms: u64,
+    ) -> Result<(), InboxError> {
+        self.touched.insert(member, at_ms);
+        self.append(member, word, Some(detail), at_ms)
+    }
+}
+
+/// Objects as they are stored: one in a line, which none of them holds.
+fn objects_text(objects: &[Object]) -> String {
+    let one_line = |object: &Object| object.to_string().replace(['\n', '\r'], " ");
+    objects.iter().map(one_line).collect::<Vec<_>>().join("\n")
+}
+
+pub(super) fn read_objects(text: &str) -> Result<Vec<Object>, InboxError> {
+    text.lines().map(|line| known(line, Object::parse(line))).collect()
 }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use agent_box_event::WaitReason;
+use rusqlite::params;
 
+use super::look::{known, number, signed};
+use super::summary::reason_of;
 use super::{InboxError, Look, Tx};
 
 /// Something that is counted since the inbox was made.
@@ -27,6 +30,35 @@ pub enum Counter {
     Parked,
     /// Deliveries that an operator asked for again.
     Replayed,
+}
+
+impl Counter {
+    const ALL: [Self; 9] = [
+        Self::Received,
+        Self::Duplicate,
+        Self::Declined,
+        Self::Delivered,
+        Self::LeftOut,
+        Self::Spawned,
+        Self::Deferred,
+        Self::Parked,
+        Self::Replayed,
+    ];
+
+    /// The word that is stored and shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Received => "received",
+            Self::Duplicate => "duplicate",
+            Self::Declined => "declined",
+            Self::Delivered => "delivered",
+            Self::LeftOut => "leftOut",
+            Self::Spawned => "spawned",
+            Self::Deferred => "deferred",
+            Self::Parked => "parked",
+            Self::Replayed => "replayed",
+        }
+    }
 }
 
 /// What is counted.
@@ -58,13 +90,47 @@ impl Counters {
 impl Look<'_> {
     /// All counts.
     pub fn counters(&self) -> Result<Counters, InboxError> {
-        Err(InboxError::Closed)
+        let stored = self.all("SELECT name, count FROM counters", [], |row| {
+            let name: String = row.get(0)?;
+            let counter = Counter::ALL.into_iter().find(|it| it.as_str() == name);
+            Ok((known(&name, counter)?, number(row, 1)?))
+        })?;
+        let mut ever: BTreeMap<Counter, u64> = Counter::ALL.map(|counter| (counter, 0)).into();
+        ever.extend(stored);
+        let sums = self.one("SELECT unsettled, unsettled_bytes FROM inbox", [], |row| {
+            Ok((number(row, 0)?, number(row, 1)?))
+        })?;
+        let (unsettled, unsettled_bytes) = sums.unwrap_or_default();
+        let waiting = self.all(
+            "SELECT reason, COUNT(*) FROM members WHERE state = 'waiting' GROUP BY reason",
+            [],
+            |row| {
+                let reason: String = row.get(0)?;
+                Ok((known(&reason, reason_of(Some(&reason)))?.as_str(), number(row, 1)?))
+            },
+        )?;
+        let count = |table: &str, which: &str| {
+            self.number(&format!("SELECT COUNT(*) FROM {table} WHERE {which}"), [])
+        };
+        Ok(Counters {
+            ever,
+            unsettled,
+            unsettled_bytes,
+            unmatched: count("deliveries", "found IS NULL")?,
+            waiting: waiting.into_iter().collect(),
+            frozen: count("batches", "state = 'frozen'")?,
+            untold: count("messages", "state = 'waiting'")?,
+        })
     }
 }
 
 impl Tx<'_> {
     pub(super) fn count(&mut self, counter: Counter, by: u64) -> Result<(), InboxError> {
-        let _ = (counter, by);
-        Err(InboxError::Closed)
+        self.change(
+            "INSERT INTO counters (name, count) VALUES (?1, ?2)
+             ON CONFLICT (name) DO UPDATE SET count = count + excluded.count",
+            params![counter.as_str(), signed(by)],
+        )?;
+        Ok(())
     }
 }

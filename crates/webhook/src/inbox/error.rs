@@ -72,6 +72,9 @@ pub enum InboxError {
     /// The thread that does the work has ended.
     #[error("the inbox is closed")]
     Closed,
+    /// A job of it panicked, a bug; nothing of that job was kept.
+    #[error("a job of the inbox panicked")]
+    Panicked,
     /// SQLite failed otherwise.
     #[error("the inbox's database failed")]
     Database(#[source] rusqlite::Error),

@@ -1,26 +1,150 @@
 //! Opening the file: making it whole or not at all, refusing what is newer or damaged.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
+use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{InboxError, InboxLimits, Look};
+use super::look::Look;
+use super::schema::{APPLICATION_ID, TABLES, VERSION};
+use super::{InboxError, companions, lock};
 
+/// So long a connection waits for another one's short locks.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// An inbox that was found sound, and the lock on it.
 pub(super) struct Opened {
     pub(super) connection: Connection,
     pub(super) lock: File,
     pub(super) id: u64,
 }
 
-pub(super) fn for_writing(path: &Path, limits: InboxLimits) -> Result<Opened, InboxError> {
-    let _ = (path, limits);
-    Err(InboxError::Closed)
+/// Opens the inbox for the one program that writes it, or makes it.
+pub(super) fn for_writing(path: &Path) -> Result<Opened, InboxError> {
+    let lock = lock::take(&path.with_extension("lock"))?;
+    if !exists(path)? {
+        let [log, _] = companions(path);
+        if exists(&log)? {
+            return Err(damaged(path, "the file is gone, and its -wal is there"));
+        }
+        make(path)?;
+    }
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let id = check(&connection, path)?;
+    let prepare = || {
+        check_pages(&connection)?;
+        // FULL: a commit is on disk when it returns, in WAL mode as well.
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        connection.pragma_update(None, "synchronous", "full")?;
+        connection.pragma_update(None, "journal_size_limit", 4 << 20)
+    };
+    prepare().map_err(|error| explain(path, error))?;
+    Ok(Opened { connection, lock, id })
 }
 
-pub(super) fn second_connection(path: &Path) -> Result<Connection, InboxError> {
-    let _ = path;
-    Err(InboxError::Closed)
+/// Opens a sound inbox once more, to look at it; `None` if none was ever made.
+pub(super) fn for_reading(path: &Path) -> Result<Option<(Connection, u64)>, InboxError> {
+    if !exists(path)? {
+        return Ok(None);
+    }
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let id = check(&connection, path)?;
+    Ok(Some((connection, id)))
+}
+
+fn exists(path: &Path) -> Result<bool, InboxError> {
+    path.try_exists().map_err(|source| failed(path, "look for the inbox", source))
+}
+
+/// Makes an empty inbox under another name first, so that a crash leaves none and no half one:
+/// an empty file in its place is always damage.
+fn make(path: &Path) -> Result<(), InboxError> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let new = tempfile::Builder::new()
+        .prefix(".inbox-")
+        .tempfile_in(directory)
+        .map_err(|source| failed(path, "make the inbox", source))?;
+    let connection = connect(new.path(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    // Written at once, since the file has no other reader and is not there before it is whole.
+    connection.pragma_update(None, "auto_vacuum", "incremental")?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.execute_batch(&format!("BEGIN; {TABLES} PRAGMA user_version = {VERSION};"))?;
+    connection
+        .execute("INSERT INTO inbox (one, id) VALUES (1, ?1)", [random(path)?.cast_signed()])?;
+    connection.execute_batch("COMMIT")?;
+    connection.close().map_err(|(_, error)| error)?;
+    new.persist(path).map_err(|error| failed(path, "make the inbox", error.error))?;
+    let synced = File::open(directory).and_then(|it| it.sync_all());
+    synced.map_err(|source| failed(path, "make the inbox", source))
+}
+
+fn random(path: &Path) -> Result<u64, InboxError> {
+    getrandom::u64().map_err(|error| failed(path, "draw its id", io::Error::other(error)))
+}
+
+fn connect(path: &Path, access: OpenFlags) -> Result<Connection, InboxError> {
+    let open = || {
+        // Each connection belongs to one thread.
+        let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY)?;
+        // In KiB: the system's cache holds the file as well, and memory is what a box has least of.
+        connection.pragma_update(None, "cache_size", -1024)?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        Ok(connection)
+    };
+    open().map_err(|error| explain(path, error))
+}
+
+/// Whether it is an inbox that this version understands; answers with its id.
+fn check(connection: &Connection, path: &Path) -> Result<u64, InboxError> {
+    let pragma = |name: &str| {
+        let value = connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        value.map_err(|error| explain(path, error))
+    };
+    if pragma("application_id")? != APPLICATION_ID {
+        return Err(damaged(path, "it is empty, or not an inbox"));
+    }
+    match pragma("user_version")? {
+        VERSION => {}
+        found if found > VERSION => {
+            return Err(InboxError::Newer { path: path.to_owned(), found, known: VERSION });
+        }
+        found => return Err(damaged(path, &format!("no inbox has version {found}"))),
+    }
+    let id = connection.query_row("SELECT id FROM inbox", [], |row| row.get::<_, i64>(0));
+    id.map(i64::cast_unsigned).map_err(|error| explain(path, error))
+}
+
+/// Reads every page once. Better no receiver than one that finds out in the middle of a batch.
+fn check_pages(connection: &Connection) -> rusqlite::Result<()> {
+    let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if found == "ok" {
+        return Ok(());
+    }
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+    Err(rusqlite::Error::SqliteFailure(code, Some(found)))
+}
+
+fn damaged(path: &Path, what: &str) -> InboxError {
+    InboxError::Damaged { path: path.to_owned(), what: what.to_owned() }
+}
+
+fn failed(path: &Path, action: &'static str, source: io::Error) -> InboxError {
+    InboxError::File { path: path.to_owned(), action, source }
+}
+
+/// What SQLite's error means for the file.
+pub(super) fn explain(path: &Path, error: rusqlite::Error) -> InboxError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            damaged(path, &error.to_string())
+        }
+        _ => error.into(),
+    }
 }
 
 /// The inbox for verbs: works beside the daemon and without it, and changes nothing.
@@ -36,15 +160,17 @@ impl ReadOnly {
     /// # Errors
     /// When it is newer or damaged.
     pub fn open(path: &Path) -> Result<Option<Self>, InboxError> {
-        let _ = path;
-        Err(InboxError::Closed)
+        Ok(for_reading(path)?.map(|(connection, id)| Self { connection, id }))
     }
 
     /// Looks at one committed state.
+    ///
+    /// # Errors
+    /// The look's own, and what reading the file says.
     pub fn look<T>(
         &self,
         look: impl FnOnce(&Look<'_>) -> Result<T, InboxError>,
     ) -> Result<T, InboxError> {
-        look(&Look { db: &self.connection, inbox: self.id })
+        super::worker::look_at(&self.connection, self.id, look)
     }
 }
