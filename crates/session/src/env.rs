@@ -47,6 +47,7 @@ variables! {
     HOOK_SESSION_MAX = "AGENT_BOX_HOOK_SESSION_MAX": "How many hook sessions there may be; 4 when unset.";
     HOOK_SESSION_ARGS = "AGENT_BOX_HOOK_SESSION_ARGS": "Further arguments of hook sessions' agents, a JSON array of strings; the env file may override it.";
     WEBHOOK_POLICY = "AGENT_BOX_WEBHOOK_POLICY": "File with the rules that the system configuration declares for standing watches.";
+    CHANNEL = "AGENT_BOX_CHANNEL": "In an agent: set when it was started so that it takes channel messages of our MCP server.";
     WEBHOOK_STATE_DIR = "LOCAL_WEBHOOK_STATE_DIR": "Directory of the webhook files.";
     WEBHOOK_SESSION = "LOCAL_WEBHOOK_SESSION": "In an agent: the key of its subscriptions, `<user>-<session>`.";
     WEBHOOK_SELF = "LOCAL_WEBHOOK_SELF": "The login that this box acts as at GitHub; `@self` in filters.";
