@@ -17,7 +17,7 @@ pub(super) const LINES: &[(&str, &str)] = &[
     (
         "pull_request",
         "pull request #{pull_request.number|number} {word action} on {repo} by {sender}\
-         [, to {assignee.login}][, label {label.name}][, of {requested_reviewer.login}]\
+         [, assignee {assignee.login}][, label {label.name}][, of {requested_reviewer.login}]\
          [, of team {requested_team.name}]: {pull_request.title}[ {url pull_request.html_url}]\
          [, from {pull_request.head.label}][ into {pull_request.base.ref}]",
     ),

@@ -3,7 +3,7 @@
 pub(super) const LINES: &[(&str, &str)] = &[
     (
         "issues",
-        "issue #{issue.number} {word action} on {repo} by {sender}[, to {assignee.login}]\
+        "issue #{issue.number} {word action} on {repo} by {sender}[, assignee {assignee.login}]\
          [, label {label.name}][, milestone {milestone.title}][, type {type.name}]\
          [, to {changes.new_repository.full_name}]: {issue.title}[ {url issue.html_url}]",
     ),

@@ -1,7 +1,7 @@
 //! How a line is made from a template and an event.
 //!
 //! ```text
-//! issue #{issue.number} {word action} on {repo}[, to {assignee.login}]: {issue.title}
+//! issue #{issue.number} {word action} on {repo}[, assignee {assignee.login}]: {issue.title}
 //! ```
 //!
 //! Words outside braces are ours. A field in braces is a path, or several with `|` between them,

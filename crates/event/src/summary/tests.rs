@@ -168,7 +168,7 @@ fn issues_and_comments_have_number_and_address() {
     ];
     assert_eq!(
         plain("issues", &issue),
-        "issue #7 assigned on <o/r> by <joe>, to <box>: <It broke> <https://github.com/o/r/issues/7>"
+        "issue #7 assigned on <o/r> by <joe>, assignee <box>: <It broke> <https://github.com/o/r/issues/7>"
     );
     let comment = [
         ("action", "created"),
