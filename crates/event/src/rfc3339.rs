@@ -4,10 +4,12 @@ use std::fmt::Write as _;
 
 const DAY_MS: u64 = 86_400_000;
 const MINUTE_MS: i64 = 60_000;
+/// The end of the year 9999, which is the last of four digits.
+const LAST_MS: u64 = 253_402_300_799_999;
 
 /// Reads `2026-01-02T03:04:05.678Z`, with or without a fraction and with any offset from UTC, as
 /// milliseconds since 1970; what is finer is cut off. `None` for anything else and for what was
-/// before 1970.
+/// before 1970 or, by its offset, is after the year 9999.
 pub fn parse_rfc3339(text: &str) -> Option<u64> {
     let bytes = text.as_bytes();
     // Everything up to the seconds has its fixed place.
@@ -28,13 +30,13 @@ pub fn parse_rfc3339(text: &str) -> Option<u64> {
     let seconds = field(11, 13, 23)? * 3600 + field(14, 16, 59)? * 60 + field(17, 19, 60)?;
     let (fraction, zone) = split_fraction(&text[19..])?;
     let local = i64::try_from(days * DAY_MS + seconds * 1000 + fraction).ok()?;
-    u64::try_from(local - offset_ms(zone)?).ok()
+    u64::try_from(local - offset_ms(zone)?).ok().filter(|ms| *ms <= LAST_MS)
 }
 
 /// Writes milliseconds since 1970 as RFC 3339 in UTC with three digits of fraction. Years above
 /// 9999 have no such form and are written as the last moment that has one.
 pub fn print_rfc3339(ms: u64) -> String {
-    let ms = ms.min(253_402_300_799_999);
+    let ms = ms.min(LAST_MS);
     let (days, in_day) = (ms / DAY_MS, ms % DAY_MS);
     let (year, month, day) = date(days);
     let (hour, minute) = (in_day / 3_600_000, in_day / 60_000 % 60);
@@ -137,7 +139,7 @@ mod tests {
         check("2026-12-01t06:31:17-05:00", 1_796_124_677_000);
         check("2026-12-01 11:31:17z", 1_796_124_677_000);
         check("2016-12-31T23:59:60Z", 1_483_228_800_000);
-        check("9999-12-31T23:59:59.999Z", 253_402_300_799_999);
+        check("9999-12-31T23:59:59.999Z", LAST_MS);
     }
 
     #[test]
@@ -166,6 +168,7 @@ mod tests {
             "0000-12-01T11:31:17Z",
             "1969-12-31T23:59:59.999Z",
             "1970-01-01T00:00:00+00:01",
+            "9999-12-31T23:59:59-00:01",
             "2026-12-01T11:31:17ä",
             "２026-12-01T11:31:17Z",
         ] {
@@ -192,7 +195,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn timestamps_read_what_they_print(ms in 0..=253_402_300_799_999_u64) {
+        fn timestamps_read_what_they_print(ms in 0..=LAST_MS) {
             prop_assert_eq!(parse_rfc3339(&print_rfc3339(ms)), Some(ms));
         }
 

@@ -1,0 +1,4 @@
+//! Topics and patterns from any text.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| agent_box_event_fuzz::topic_pattern(data));
