@@ -1,1 +1,11 @@
 //! Tests with real files, sockets and processes.
+
+mod examples;
+mod filters;
+mod inbox;
+mod ingress;
+mod mcp;
+mod mcp_channel;
+mod subscriptions;
+mod subscriptions_self;
+mod verbs;
