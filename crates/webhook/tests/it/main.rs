@@ -6,6 +6,7 @@ mod inbox;
 mod ingress;
 mod mcp;
 mod mcp_channel;
+mod mcp_live;
 mod subscriptions;
 mod subscriptions_self;
 mod verbs;

@@ -64,7 +64,12 @@ impl Scene {
 
     /// A command with this user's environment and no other.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(program());
+        self.command_of(&program(), words)
+    }
+
+    /// The same for another program.
+    pub(crate) fn command_of(&self, program: &Path, words: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command.args(words).env_clear().envs(&self.variables).current_dir(self.home());
         command.stdin(Stdio::null());
         command
