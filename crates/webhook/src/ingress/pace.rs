@@ -1,0 +1,184 @@
+//! How long a connection may be silent, depending on what is expected of it.
+//!
+//! Between requests a connection may idle for long: a proxy keeps some open, and closing one at
+//! the moment in which the proxy uses it would lose a delivery. A head that has begun must end
+//! soon. What a body may take, its request watches itself.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+
+/// What a connection does at this moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing was sent yet.
+    Fresh(Instant),
+    /// A request is over and the next one has not begun.
+    Idle(Instant),
+    /// The head of a request has begun.
+    Head(Instant),
+    /// A request is worked on.
+    Busy,
+}
+
+/// The pace of one connection.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    phase: watch::Sender<Phase>,
+    /// The next bytes that are written say that a delivery is stored.
+    answers: AtomicBool,
+}
+
+impl Pace {
+    pub(crate) fn new() -> Arc<Self> {
+        let phase = watch::Sender::new(Phase::Fresh(Instant::now()));
+        Arc::new(Self { phase, answers: AtomicBool::new(false) })
+    }
+
+    /// A request's head is whole.
+    pub(crate) fn busy(&self) {
+        self.phase.send_replace(Phase::Busy);
+    }
+
+    /// A request and its body are over.
+    pub(crate) fn idle(&self) {
+        self.phase.send_replace(Phase::Idle(Instant::now()));
+    }
+
+    /// A 200 is about to be written.
+    pub(crate) fn answers(&self) {
+        self.answers.store(true, Ordering::Relaxed);
+    }
+
+    /// Bytes were written.
+    fn wrote(&self) {
+        if self.answers.swap(false, Ordering::Relaxed) {
+            agent_box_testpoint::hit("webhook.answered");
+        }
+    }
+
+    /// Bytes came.
+    fn read(&self) {
+        self.phase.send_if_modified(|phase| match phase {
+            Phase::Fresh(since) => {
+                *phase = Phase::Head(*since);
+                true
+            }
+            Phase::Idle(_) => {
+                *phase = Phase::Head(Instant::now());
+                true
+            }
+            Phase::Head(_) | Phase::Busy => false,
+        });
+    }
+
+    /// Returns when the connection has been silent for too long.
+    pub(crate) async fn overdue(&self, head: Duration, idle: Duration) {
+        let mut changes = self.phase.subscribe();
+        loop {
+            let phase = *changes.borrow_and_update();
+            let end = match phase {
+                Phase::Fresh(since) | Phase::Head(since) => since + head,
+                Phase::Idle(since) => since + idle,
+                Phase::Busy => {
+                    let _ = changes.changed().await;
+                    continue;
+                }
+            };
+            if timeout_at(end, changes.changed()).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// A connection that tells its pace of what it reads.
+#[derive(Debug)]
+pub(crate) struct Paced<I> {
+    pub(crate) io: I,
+    pub(crate) pace: Arc<Pace>,
+}
+
+impl<I: AsyncRead + Unpin> AsyncRead for Paced<I> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.io).poll_read(cx, buffer);
+        if buffer.filled().len() > before {
+            self.pace.read();
+        }
+        read
+    }
+}
+
+impl<I: AsyncWrite + Unpin> AsyncWrite for Paced<I> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let wrote = Pin::new(&mut self.io).poll_write(cx, bytes);
+        if matches!(wrote, Poll::Ready(Ok(_))) {
+            self.pace.wrote();
+        }
+        wrote
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: Duration = Duration::from_secs(10);
+    const IDLE: Duration = Duration::from_secs(130);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_must_end_soon_and_an_idle_connection_may_wait() {
+        let elapsed = |since: Instant| since.elapsed().as_secs();
+        let start = Instant::now();
+        let pace = Pace::new();
+        pace.overdue(HEAD, IDLE).await;
+        assert_eq!(elapsed(start), 10, "silent from the start");
+
+        let start = Instant::now();
+        let pace = Pace::new();
+        tokio::time::advance(Duration::from_secs(6)).await;
+        pace.read();
+        pace.overdue(HEAD, IDLE).await;
+        assert_eq!(elapsed(start), 10, "a byte now and then gains no time");
+
+        let start = Instant::now();
+        pace.busy();
+        let busy = tokio::time::timeout(Duration::from_secs(1000), pace.overdue(HEAD, IDLE));
+        assert!(busy.await.is_err(), "a request watches itself");
+        pace.idle();
+        pace.overdue(HEAD, IDLE).await;
+        assert_eq!(elapsed(start), 1130);
+
+        let start = Instant::now();
+        pace.idle();
+        tokio::time::advance(Duration::from_secs(100)).await;
+        pace.read();
+        pace.read();
+        pace.overdue(HEAD, IDLE).await;
+        assert_eq!(elapsed(start), 110);
+    }
+}
