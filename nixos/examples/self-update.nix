@@ -6,6 +6,7 @@
     enable = true;
     installAgents = [ "claude" ];
     protectMemory = false;
+    spotInterruption.message = "100% sure: \"gone\" in $TWO minutes";
     selfUpdate = {
       enable = true;
       rev = "0123456789abcdef0123456789abcdef01234567";

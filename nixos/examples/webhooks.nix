@@ -5,6 +5,8 @@
   services.agent-box = {
     enable = true;
     users.alice = { };
+    # This one is no spot machine.
+    spotInterruption.enable = false;
 
     web = {
       enable = true;

@@ -99,5 +99,37 @@
       SystemCallErrorNumber = "EPERM";
       UMask = "0077";
     };
+
+    # Root, for it becomes each user in turn and asks systemd to stop units; it writes nothing, and
+    # talks to the cloud's address of the link alone.
+    spotHardening = {
+      PrivateTmp = true;
+      PrivateDevices = true;
+      PrivateIPC = true;
+      ProtectSystem = "strict";
+      ProtectHome = "read-only";
+      ProtectClock = true;
+      ProtectControlGroups = true;
+      ProtectProc = "invisible";
+      ProcSubset = "pid";
+      ProtectHostname = true;
+      ProtectKernelLogs = true;
+      ProtectKernelModules = true;
+      ProtectKernelTunables = true;
+      RestrictNamespaces = true;
+      RestrictRealtime = true;
+      RestrictSUIDSGID = true;
+      RestrictAddressFamilies = [ "AF_UNIX" "AF_INET" ];
+      IPAddressDeny = "any";
+      IPAddressAllow = "169.254.169.254";
+      LockPersonality = true;
+      MemoryDenyWriteExecute = true;
+      NoNewPrivileges = true;
+      CapabilityBoundingSet = [ "CAP_SETUID" "CAP_SETGID" ];
+      SystemCallArchitectures = "native";
+      SystemCallFilter = [ "@system-service" "~@resources" ];
+      SystemCallErrorNumber = "EPERM";
+      UMask = "0077";
+    };
   }
 )

@@ -20,10 +20,10 @@ let
 
   module =
     source:
-    { config, lib, pkgs, ... }:
+    { config, lib, pkgs, utils, ... }:
     let
       inherited = {
-        inherit config constants lib payload pkgs source;
+        inherit config constants lib payload pkgs source utils;
         inherit (constants) env;
         cfg = config.services.agent-box;
       };
@@ -52,6 +52,7 @@ let
         /*% include "units.nix" %*/
         /*% include "memory.nix" %*/
         /*% include "update.nix" %*/
+        /*% include "spot.nix" %*/
         /*% include "webhook.nix" %*/
         /*% include "web.nix" %*/
       ]));

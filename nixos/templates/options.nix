@@ -156,6 +156,37 @@
       };
     };
 
+    spotInterruption = {
+      enable = mkOption {
+        type = types.bool;
+        default = true;
+        description = ''
+          Whether people are warned when Amazon takes a spot machine back, about two minutes before it does, and the supervisors stop in time.
+          The machine is not shut down, for then it would not be started again. On a machine of another kind the monitor ends at once.
+        '';
+      };
+
+      gracePeriod = mkOption {
+        type = types.ints.unsigned;
+        default = 75;
+        example = 60;
+        description = "Seconds between the warning and the stop of the supervisors.";
+      };
+
+      pollInterval = mkOption {
+        type = types.ints.positive;
+        default = 5;
+        example = 10;
+        description = "Seconds between two looks.";
+      };
+
+      message = mkOption {
+        type = types.strMatching "[^\n\r]+";
+        default = "⚠️ This machine is taken back in about two minutes: commit and push what must not be lost.";
+        description = "The one line that everybody who looks at a session is shown, until a key is pressed. It is never typed into a terminal.";
+      };
+    };
+
     files = mkOption {
       type = types.listOf types.package;
       internal = true;

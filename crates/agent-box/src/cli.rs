@@ -1,5 +1,6 @@
 //! The command line: what can be said, with examples. No behaviour.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -49,9 +50,40 @@ pub(crate) enum Command {
     },
     #[command(flatten)]
     Verb(Verb),
+    /// Show one line to everybody who looks at a session, until they press a key
+    Announce {
+        /// The line
+        text: String,
+    },
+    /// Called by its unit, not by people
+    #[command(hide = true)]
+    SpotMonitor(SpotMonitor),
     /// Called by agents, not by people
     #[command(subcommand, hide = true)]
     Hook(Hook),
+}
+
+/// Wait until the cloud takes this machine back, and let its sessions end well
+#[derive(Debug, Args)]
+pub(crate) struct SpotMonitor {
+    /// A user's runtime directory; its owner's sessions are told
+    #[arg(long = "runtime", value_name = "DIR")]
+    pub(crate) runtimes: Vec<PathBuf>,
+    /// A unit to stop at the end of the grace time
+    #[arg(long = "unit", value_name = "UNIT")]
+    pub(crate) units: Vec<String>,
+    /// What the sessions are told
+    #[arg(long, value_name = "LINE")]
+    pub(crate) message: String,
+    /// Seconds between telling them and stopping the units
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) grace: u64,
+    /// Seconds between two looks
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) poll: u64,
+    /// Where the cloud tells a machine about itself
+    #[arg(long, value_name = "IP:PORT", default_value = "169.254.169.254:80")]
+    pub(crate) metadata: SocketAddr,
 }
 
 #[derive(Debug, Subcommand)]

@@ -5,6 +5,7 @@
 
 mod cli;
 mod print;
+mod spot;
 mod surroundings;
 mod up;
 mod verbs;
@@ -37,6 +38,8 @@ fn main() -> ExitCode {
         Command::Up => up::up(),
         Command::Supervise => up::supervise(),
         Command::Session { verb } | Command::Verb(verb) => verbs::run(verb),
+        Command::Announce { text } => verbs::announce(&text),
+        Command::SpotMonitor(arguments) => spot::monitor(&arguments),
         Command::Hook(Hook::SessionStart) => Ok(verbs::session_start()),
     };
     done.unwrap_or_else(|error| print::fault(&error))

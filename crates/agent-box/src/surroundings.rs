@@ -36,12 +36,8 @@ impl Surrounded {
         let place = Place::find(uid, &|name| variable(name))?;
         let store = Store::open(place.paths()).context("cannot open the session store")?;
         let external = variable(env::TMUX_EXTERNAL).is_some();
-        let tmux = Tmux::new(Server {
-            binary: variable(env::TMUX).map_or_else(|| PathBuf::from("tmux"), PathBuf::from),
-            socket: place.socket,
-            start: if external { StartPolicy::Never } else { StartPolicy::Start },
-            environment: tmux_environment(&place.shell),
-        });
+        let start = if external { StartPolicy::Never } else { StartPolicy::Start };
+        let tmux = tmux(&place, start);
         Ok(Self { store, tmux, user: place.user, shell: place.shell })
     }
 
@@ -122,6 +118,21 @@ impl Surrounded {
         }
         variables
     }
+}
+
+/// The box's tmux server, if it runs; nothing else of the box is touched.
+pub(crate) fn running_tmux() -> Result<Tmux> {
+    let place = Place::find(rustix::process::getuid().as_raw(), &|name| variable(name))?;
+    Ok(tmux(&place, StartPolicy::Never))
+}
+
+fn tmux(place: &Place, start: StartPolicy) -> Tmux {
+    Tmux::new(Server {
+        binary: variable(env::TMUX).map_or_else(|| PathBuf::from("tmux"), PathBuf::from),
+        socket: place.socket.clone(),
+        start,
+        environment: tmux_environment(&place.shell),
+    })
 }
 
 /// Variables that the system configuration lets agents inherit.

@@ -38,7 +38,7 @@ const MEMORY: (&str, &str) = (
 );
 
 /// Starts this program again with thrifty memory pools; the process stays the same.
-fn be_thrifty() {
+pub(crate) fn be_thrifty() {
     if variable(MEMORY.0).is_some() {
         return;
     }
@@ -96,7 +96,8 @@ fn keep(surrounded: &Surrounded) -> Result<ExitCode> {
     Ok(ExitCode::from(print::DONE))
 }
 
-fn log() {
+/// Logs to standard error from here on.
+pub(crate) fn log() {
     let level = variable(env::LOG)
         .and_then(|level| level.to_str()?.parse().ok())
         .unwrap_or(tracing::Level::INFO);

@@ -13,7 +13,7 @@ use anyhow::Result;
 
 use crate::cli::Verb;
 use crate::print;
-use crate::surroundings::{Surrounded, variable};
+use crate::surroundings::{Surrounded, running_tmux, variable};
 
 /// Carries out one verb.
 pub(crate) fn run(verb: Verb) -> Result<ExitCode> {
@@ -39,6 +39,16 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode> {
         Verb::History { output } => history::list(&surrounded, output.json),
         Verb::Repair { yes, output } => history::repair(&surrounded, yes, output.json),
     }
+}
+
+/// Tells everybody who looks.
+pub(crate) fn announce(text: &str) -> Result<ExitCode> {
+    match running_tmux()?.announce(text)? {
+        0 => print::line("nobody looks at a session"),
+        1 => print::line("1 person's terminal shows it"),
+        some => print::line(&format!("{some} people's terminals show it")),
+    }
+    Ok(ExitCode::from(print::DONE))
 }
 
 /// The SessionStart hook: silent whatever happens, since claude shows its output to the user.

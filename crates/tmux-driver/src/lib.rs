@@ -31,6 +31,7 @@
 //! - A snapshot is one client, however many sessions there are
 //!   (`a_snapshot_of_a_hundred_sessions_is_one_client`).
 
+mod announce;
 mod attach;
 mod client;
 mod command;

@@ -31,6 +31,7 @@ mod oracle;
 #[cfg(feature = "testpoints")]
 mod races;
 mod scene;
+mod spot;
 #[cfg(feature = "testpoints")]
 mod story;
 
