@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agent_box_harness::{Harness, Surroundings};
-use agent_box_session::{Agent, env};
+use agent_box_session::{Agent, WebhookPaths, env};
 use agent_box_session_store::{Place, Store};
 use agent_box_supervisor::operator::Operator;
 use agent_box_supervisor::start::Starter;
+use agent_box_supervisor::subscriptions::Subscriptions;
 use agent_box_tmux_driver::{Server, StartPolicy, Tmux};
 use anyhow::{Context as _, Result, bail};
 
@@ -25,6 +26,7 @@ fn text(name: &str) -> Option<String> {
 pub(crate) struct Surrounded {
     pub(crate) store: Store,
     pub(crate) tmux: Tmux,
+    subscriptions: Subscriptions,
     user: String,
     shell: PathBuf,
 }
@@ -38,7 +40,10 @@ impl Surrounded {
         let external = variable(env::TMUX_EXTERNAL).is_some();
         let start = if external { StartPolicy::Never } else { StartPolicy::Start };
         let tmux = tmux(&place, start);
-        Ok(Self { store, tmux, user: place.user, shell: place.shell })
+        let webhook = variable(env::WEBHOOK_STATE_DIR)
+            .map_or_else(|| WebhookPaths::of_home(&place.home), WebhookPaths::new);
+        let subscriptions = Subscriptions { paths: webhook, user: place.user.clone() };
+        Ok(Self { store, tmux, subscriptions, user: place.user, shell: place.shell })
     }
 
     /// The operator's verbs, asked for by `by`.
@@ -48,6 +53,7 @@ impl Surrounded {
             tmux: self.tmux.clone(),
             grace: Duration::from_millis(grace_ms()),
             tmux_program: Self::tmux_program(),
+            subscriptions: self.subscriptions.clone(),
             by: by.to_owned(),
         }
     }
@@ -67,6 +73,7 @@ impl Surrounded {
     pub(crate) fn harness(&self) -> Result<Harness> {
         Ok(Harness::new(Surroundings {
             paths: self.store.paths().clone(),
+            webhook: self.subscriptions.paths.clone(),
             user: self.user.clone(),
             host: text(env::HOST_LABEL).or_else(host_name),
             program: program()?,
@@ -89,6 +96,7 @@ impl Surrounded {
             store: self.store.clone(),
             tmux: self.tmux.clone(),
             harness: self.harness()?,
+            subscriptions: self.subscriptions.clone(),
             program: launcher_program()?,
             launcher_environment: variable(env::TESTPOINTS)
                 .map(|directory| (OsString::from(env::TESTPOINTS), directory))

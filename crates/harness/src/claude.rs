@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::conversation::{Candidates, Choice, fresh};
-use crate::variable;
+use crate::{TOOLS, variable};
 
 pub(crate) use seed::{Seeding, seed};
 use transcript::Transcript;
@@ -91,8 +91,8 @@ pub(crate) fn command(prompt: &str) -> Option<&str> {
 pub(crate) struct CommandLine<'a> {
     pub(crate) skip_permissions: bool,
     pub(crate) remote_control: Option<&'a str>,
-    /// The agent-box program, which the hook calls.
-    pub(crate) hook: &'a Path,
+    /// The agent-box program, which the hooks call and which serves tools.
+    pub(crate) program: &'a Path,
     pub(crate) choice: &'a Choice,
     pub(crate) extra_args: &'a [String],
     pub(crate) prompt: Option<&'a str>,
@@ -107,7 +107,8 @@ pub(crate) fn arguments(line: &CommandLine<'_>) -> Vec<String> {
     if let Some(name) = line.remote_control {
         words.push(format!("--remote-control={name}"));
     }
-    words.push(format!("--settings={}", settings(line.hook)));
+    words.push(format!("--settings={}", settings(line.program)));
+    words.push(format!("--mcp-config={}", tools(line.program)));
     let how = if line.choice.resumed { "--resume" } else { "--session-id" };
     words.push(format!("{how}={}", line.choice.conversation));
     words.extend_from_slice(line.extra_args);
@@ -117,11 +118,28 @@ pub(crate) fn arguments(line: &CommandLine<'_>) -> Vec<String> {
     words
 }
 
-/// Settings on top of the user's own, so that their file stays clean: only our hook.
+/// Settings on top of the user's own, so that their file stays clean: only our hooks.
+///
+/// At the start claude tells which conversation it is in; when a turn starts or stops it is
+/// handed the events that wait for it.
 fn settings(program: &Path) -> String {
     // Claude gives the text to a shell.
     let quoted = program.to_string_lossy().replace('\'', r"'\''");
-    let command = format!("'{quoted}' hook session-start");
-    let hook = json!({"type": "command", "command": command});
-    json!({"hooks": {"SessionStart": [{"hooks": [hook]}]}}).to_string()
+    let hook = |verb: &str| {
+        // Nobody waits longer for a hook that hangs; claude's own limit is minutes.
+        let command = format!("'{quoted}' hook {verb}");
+        json!([{"hooks": [{"type": "command", "command": command, "timeout": 10}]}])
+    };
+    json!({"hooks": {
+        "SessionStart": hook("session-start"),
+        "UserPromptSubmit": hook("turn"),
+        "Stop": hook("turn"),
+    }})
+    .to_string()
+}
+
+/// Tools on top of the user's own: ours.
+fn tools(program: &Path) -> String {
+    json!({"mcpServers": {TOOLS: {"command": program.to_string_lossy(), "args": ["mcp"]}}})
+        .to_string()
 }

@@ -8,8 +8,10 @@ mod rollout;
 
 use std::path::{Path, PathBuf};
 
+use agent_box_session::env;
+
 use crate::conversation::{Candidates, Choice, fresh};
-use crate::{regular_file, variable};
+use crate::{TOOLS, regular_file, variable};
 
 pub(crate) use rollout::holds;
 
@@ -17,12 +19,21 @@ pub(crate) use rollout::holds;
 pub(crate) const LOGIN_HINTS: &[&str] =
     &["Sign in with ChatGPT", "Not logged in", "401 Unauthorized"];
 
+/// What our server of tools needs to know whose it is.
+const TOOL_VARIABLES: [&str; 5] = [
+    env::SESSION_UUID,
+    env::SESSION_NAME,
+    env::WEBHOOK_SESSION,
+    env::WEBHOOK_STATE_DIR,
+    env::WEBHOOK_SELF,
+];
+
 /// Codex's own directory, for one that runs with these variables from the env file.
 pub(crate) fn home(home: &Path, variables: &[(String, String)]) -> PathBuf {
     if let Some(moved) = variable(variables, "CODEX_HOME") {
         return PathBuf::from(moved);
     }
-    variable(variables, agent_box_session::env::HOME).map_or(home, Path::new).join(".codex")
+    variable(variables, env::HOME).map_or(home, Path::new).join(".codex")
 }
 
 /// The mark by which a conversation is known to be ours.
@@ -54,10 +65,23 @@ pub(crate) fn choose(home: &Path, candidates: &Candidates<'_>) -> (Choice, Optio
     (Choice::anew(ours.into_iter().next().unwrap_or_else(fresh), notes), None)
 }
 
+/// Codex's own id of a conversation, once it wrote it down.
+pub(crate) fn thread(home: &Path, conversation: &str) -> Option<String> {
+    rollout::find(home, conversation).map(|rollout| rollout.id)
+}
+
+/// The arguments that queue a message for a thread: a codex that runs takes it when it is idle and
+/// keeps what a person has half typed; one that does not, at its next start.
+pub(crate) fn queue(thread: &str, message: &str) -> [String; 3] {
+    ["queue".to_owned(), format!("--thread={thread}"), format!("--message={message}")]
+}
+
 /// What makes up a command line.
 pub(crate) struct CommandLine<'a> {
     pub(crate) skip_permissions: bool,
     pub(crate) full_access: bool,
+    /// The agent-box program, which serves tools.
+    pub(crate) program: &'a Path,
     pub(crate) directory: &'a str,
     /// Codex's own id of the conversation to resume.
     pub(crate) resume: Option<&'a str>,
@@ -80,6 +104,8 @@ pub(crate) fn arguments(line: &CommandLine<'_>) -> Vec<String> {
     } else if line.full_access {
         words.extend(["-c", "approval_policy=on-request", "-c", "sandbox_mode=workspace-write"]);
     }
+    let tools = tools(line.program);
+    words.extend(tools.iter().flat_map(|setting| ["-c", setting]));
     let mark = line.mark.map(|mark| format!("developer_instructions=\"{mark}\""));
     if let Some(mark) = &mark {
         words.extend(["-c", mark]);
@@ -95,6 +121,19 @@ pub(crate) fn arguments(line: &CommandLine<'_>) -> Vec<String> {
     words.extend(line.resume);
     words.extend(line.prompt);
     words.into_iter().map(str::to_owned).collect()
+}
+
+/// Settings that add our tools to the user's own. Codex gives a tool's server few variables of its
+/// own environment, so those that name the session are listed.
+fn tools(program: &Path) -> [String; 3] {
+    // A string of JSON is one of TOML.
+    let program = serde_json::Value::from(program.to_string_lossy());
+    let variables = serde_json::Value::from(TOOL_VARIABLES.as_slice());
+    [
+        format!("mcp_servers.{TOOLS}.command={program}"),
+        format!("mcp_servers.{TOOLS}.args=[\"mcp\"]"),
+        format!("mcp_servers.{TOOLS}.env_vars={variables}"),
+    ]
 }
 
 /// Whether the user gives codex developer instructions, which ours would replace.

@@ -1,14 +1,14 @@
 //! The agent's environment: an allow-list plus what names its session.
 
-use agent_box_session::{SessionName, env};
+use agent_box_session::{WebhookPaths, env};
 
-use crate::Surroundings;
+use crate::{Request, Surroundings};
 
 /// The variables of one launch; the launcher adds the terminal's, the env file's and the launch
 /// id.
 pub(crate) fn of(
     surroundings: &Surroundings,
-    name: &SessionName,
+    request: &Request<'_>,
     conversation: &str,
 ) -> Vec<(String, String)> {
     let mut variables: Vec<(String, String)> = surroundings
@@ -30,7 +30,14 @@ pub(crate) fn of(
     set(env::SHELL, &surroundings.shell.to_string_lossy());
     set(env::PATH, &surroundings.search_path.to_string_lossy());
     set(env::SESSION_ID, conversation);
-    set(env::SESSION_NAME, name.as_str());
+    set(env::SESSION_NAME, request.name.as_str());
+    if let Some(id) = request.entry.id {
+        set(env::SESSION_UUID, &id.to_string());
+    }
+    // Its subscriptions, as older peers find them too; none of those may open a port of its own.
+    set(env::WEBHOOK_SESSION, &WebhookPaths::session_key(&surroundings.user, request.name));
+    set(env::WEBHOOK_STATE_DIR, &surroundings.webhook.state().to_string_lossy());
+    set(env::WEBHOOK_PORT, "0");
     // Under systemd nothing sets a locale, and programs then print `?` for wide characters.
     let locales = [env::LANG, env::LC_ALL, env::LC_CTYPE];
     if !variables.iter().any(|(key, _)| locales.contains(&key.as_str())) {

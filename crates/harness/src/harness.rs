@@ -75,6 +75,10 @@ impl Harness {
         Self { surroundings, seeding: Mutex::new(()) }
     }
 
+    pub(crate) fn home(&self) -> &std::path::Path {
+        self.surroundings.paths.home()
+    }
+
     /// The agent kinds that can be started here, the shell always among them.
     pub fn available(&self) -> Vec<Agent> {
         program::available(&self.surroundings)
@@ -137,7 +141,7 @@ impl Harness {
                 argv.extend(claude::arguments(&claude::CommandLine {
                     skip_permissions,
                     remote_control: spec.remote_control.then_some(name.as_str()),
-                    hook: &self.surroundings.program,
+                    program: &self.surroundings.program,
                     choice: &choice,
                     extra_args: &spec.extra_args,
                     prompt,
@@ -151,6 +155,7 @@ impl Harness {
                 argv.extend(codex::arguments(&codex::CommandLine {
                     skip_permissions,
                     full_access: self.surroundings.codex_full_access,
+                    program: &self.surroundings.program,
                     directory: &directory.text,
                     resume: codex_id.as_deref(),
                     extra_args: &spec.extra_args,
@@ -164,7 +169,7 @@ impl Harness {
                 argv.extend(prompt.map(str::to_owned));
             }
         }
-        let environment = environment::of(&self.surroundings, request.name, &choice.conversation);
+        let environment = environment::of(&self.surroundings, request, &choice.conversation);
         argument_space::check(agent, &argv, &environment, request.variables)?;
         if let Some(message) = &message {
             prompt::store(&self.surroundings.paths, request.launch, &message.text)?;

@@ -48,11 +48,16 @@ mod prompt;
 mod regular_file;
 mod state_file;
 mod surroundings;
+mod tell;
 
 pub use harness::{Harness, Prepared, Request};
 pub use hook::{Rotation, session_start_hook};
 pub use prepare_error::PrepareError;
 pub use surroundings::Surroundings;
+pub use tell::{TellError, Telling};
+
+/// What agents call our server of tools.
+const TOOLS: &str = "agent-box";
 
 /// The value that the env file gives to `key`; the last line counts.
 fn variable<'a>(variables: &'a [(String, String)], key: &str) -> Option<&'a str> {

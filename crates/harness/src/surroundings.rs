@@ -3,14 +3,16 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use agent_box_session::Agent;
 use agent_box_session::paths::Paths;
+use agent_box_session::{Agent, WebhookPaths};
 
 /// The box and user that agents are prepared for; constant while a supervisor runs.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     /// Where everything of this user lives.
     pub paths: Paths,
+    /// Where the user's webhook files live.
+    pub webhook: WebhookPaths,
     /// The user's name.
     pub user: String,
     /// The host part of remote-control names; none leaves it out.

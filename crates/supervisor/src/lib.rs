@@ -28,5 +28,6 @@ pub mod plan;
 pub mod process;
 pub mod run;
 pub mod start;
+pub mod subscriptions;
 mod tasks;
 mod watch;

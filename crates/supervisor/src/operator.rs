@@ -26,6 +26,8 @@ use std::time::Duration;
 use agent_box_session_store::Store;
 use agent_box_tmux_driver::Tmux;
 
+use crate::subscriptions::Subscriptions;
+
 /// What the verbs work on.
 #[derive(Clone, Debug)]
 pub struct Operator {
@@ -37,6 +39,8 @@ pub struct Operator {
     pub grace: Duration,
     /// The tmux program that a new server would run, where its path is known.
     pub tmux_program: Option<std::path::PathBuf>,
+    /// What sessions are subscribed to.
+    pub subscriptions: Subscriptions,
     /// Who asks, in words for the history and the journal (`cli`, `web` …).
     pub by: String,
 }

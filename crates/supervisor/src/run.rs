@@ -259,10 +259,24 @@ impl Supervisor {
     fn sweep(&mut self) {
         let starter = Arc::clone(&self.starter);
         self.tasks.spawn(async move {
-            match spawn_blocking(move || starter.store.sweep()).await {
-                Ok(Ok(swept)) => tracing::debug!(swept, "swept files that nobody can reach"),
-                Ok(Err(error)) => tracing::warn!(error = chain(&error), "cannot sweep old files"),
-                Err(error) => tracing::error!(%error, "a task failed"),
+            let sweep =
+                move || (starter.store.sweep(), starter.subscriptions.sweep(&starter.store));
+            let (files, filters) = match spawn_blocking(sweep).await {
+                Ok(swept) => swept,
+                Err(error) => {
+                    tracing::error!(%error, "a task failed");
+                    return Done::Nothing;
+                }
+            };
+            match files {
+                Ok(swept) => tracing::debug!(swept, "swept files that nobody can reach"),
+                Err(error) => tracing::warn!(error = chain(&error), "cannot sweep old files"),
+            }
+            match filters {
+                Ok(swept) => tracing::debug!(swept, "swept subscriptions of removed sessions"),
+                Err(error) => {
+                    tracing::warn!(error = chain(&error), "subscriptions stay as they are");
+                }
             }
             Done::Nothing
         });

@@ -26,6 +26,7 @@ use agent_box_tmux_driver::{
 use thiserror::Error;
 
 use crate::process::{Stat, boot_id};
+use crate::subscriptions::Subscriptions;
 
 mod beside;
 
@@ -40,6 +41,8 @@ pub struct Starter {
     pub tmux: Tmux,
     /// What is known of the agents.
     pub harness: Harness,
+    /// What sessions are subscribed to.
+    pub subscriptions: Subscriptions,
     /// The agent-box program: what tmux runs in a pane.
     pub program: PathBuf,
     /// Variables for the launcher itself (its agent gets only what the record lists).

@@ -9,7 +9,9 @@ fn words(words: &[&str]) -> String {
     words.join("\n")
 }
 
-const SETTINGS: &str = "--settings={\"hooks\":{\"SessionStart\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"'~/bin/agent-box' hook session-start\"}]}]}}";
+const SETTINGS: &str = r#"--settings={"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"'~/bin/agent-box' hook session-start","timeout":10}]}],"UserPromptSubmit":[{"hooks":[{"type":"command","command":"'~/bin/agent-box' hook turn","timeout":10}]}],"Stop":[{"hooks":[{"type":"command","command":"'~/bin/agent-box' hook turn","timeout":10}]}]}}"#;
+const TOOLS: &str =
+    r#"--mcp-config={"mcpServers":{"agent-box":{"command":"~/bin/agent-box","args":["mcp"]}}}"#;
 
 #[test]
 fn claude_starts_with_a_new_conversation_and_its_prompt() {
@@ -18,7 +20,8 @@ fn claude_starts_with_a_new_conversation_and_its_prompt() {
     ~/bin/claude
     --dangerously-skip-permissions
     --remote-control=ann-main@box
-    --settings={"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"'~/bin/agent-box' hook session-start"}]}]}}
+    --settings={"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"'~/bin/agent-box' hook session-start","timeout":10}]}],"UserPromptSubmit":[{"hooks":[{"type":"command","command":"'~/bin/agent-box' hook turn","timeout":10}]}],"Stop":[{"hooks":[{"type":"command","command":"'~/bin/agent-box' hook turn","timeout":10}]}]}}
+    --mcp-config={"mcpServers":{"agent-box":{"command":"~/bin/agent-box","args":["mcp"]}}}
     --session-id=NEW
     --
     do it
@@ -31,7 +34,7 @@ fn claude_without_options_gets_only_what_is_needed() {
     let mut ask = scratch.ask("claude").conversation(A);
     ask.entry.spec.skip_permissions = false;
     ask.entry.spec.remote_control = false;
-    assert_eq!(scratch.argv(&ask), words(&["~/bin/claude", SETTINGS, "--session-id=AAA"]));
+    assert_eq!(scratch.argv(&ask), words(&["~/bin/claude", SETTINGS, TOOLS, "--session-id=AAA"]));
 }
 
 #[test]
@@ -56,7 +59,8 @@ fn claude_resumes_with_a_steer_that_names_the_session() {
     ~/bin/claude
     --dangerously-skip-permissions
     --remote-control=ann-main@box
-    --settings={"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"'~/bin/agent-box' hook session-start"}]}]}}
+    --settings={"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"'~/bin/agent-box' hook session-start","timeout":10}]}],"UserPromptSubmit":[{"hooks":[{"type":"command","command":"'~/bin/agent-box' hook turn","timeout":10}]}],"Stop":[{"hooks":[{"type":"command","command":"'~/bin/agent-box' hook turn","timeout":10}]}]}}
+    --mcp-config={"mcpServers":{"agent-box":{"command":"~/bin/agent-box","args":["mcp"]}}}
     --resume=AAA
     --
     You were interrupted and have been restarted automatically (agent-box session AAA). Your conversation up to the interruption has been resumed. Look at what you had done and at how things stand now, then go on from there. If everything was done already, say so and stop.
@@ -94,44 +98,68 @@ fn as_root_claude_is_not_told_to_skip_permissions_and_the_pane_says_so() {
 #[test]
 fn codex_command_lines() {
     let mut scratch = Scratch::new();
-    insta::assert_snapshot!(scratch.argv(&scratch.ask("codex").conversation(A).prompt("!ls")), @r"
+    insta::assert_snapshot!(scratch.argv(&scratch.ask("codex").conversation(A).prompt("!ls")), @r#"
     ~/bin/codex
     --no-daemon
     --dangerously-bypass-approvals-and-sandbox
+    -c
+    mcp_servers.agent-box.command="~/bin/agent-box"
+    -c
+    mcp_servers.agent-box.args=["mcp"]
+    -c
+    mcp_servers.agent-box.env_vars=["AGENT_BOX_SESSION_UUID","AGENT_BOX_SESSION_NAME","LOCAL_WEBHOOK_SESSION","LOCAL_WEBHOOK_STATE_DIR","LOCAL_WEBHOOK_SELF"]
     --
     [agent-box session AAA] !ls
-    ");
+    "#);
     insta::assert_snapshot!(scratch.argv(&scratch.ask("codex").conversation(A)), @r#"
     ~/bin/codex
     --no-daemon
     --dangerously-bypass-approvals-and-sandbox
+    -c
+    mcp_servers.agent-box.command="~/bin/agent-box"
+    -c
+    mcp_servers.agent-box.args=["mcp"]
+    -c
+    mcp_servers.agent-box.env_vars=["AGENT_BOX_SESSION_UUID","AGENT_BOX_SESSION_NAME","LOCAL_WEBHOOK_SESSION","LOCAL_WEBHOOK_STATE_DIR","LOCAL_WEBHOOK_SELF"]
     -c
     developer_instructions="[agent-box session AAA]"
     "#);
     let mut ask = scratch.ask("codex").conversation(A).prompt("p");
     ask.entry.spec.skip_permissions = false;
     ask.entry.spec.extra_args = ["-i", "x.png"].map(str::to_owned).to_vec();
-    insta::assert_snapshot!(scratch.argv(&ask), @r"
+    insta::assert_snapshot!(scratch.argv(&ask), @r#"
     ~/bin/codex
     --no-daemon
+    -c
+    mcp_servers.agent-box.command="~/bin/agent-box"
+    -c
+    mcp_servers.agent-box.args=["mcp"]
+    -c
+    mcp_servers.agent-box.env_vars=["AGENT_BOX_SESSION_UUID","AGENT_BOX_SESSION_NAME","LOCAL_WEBHOOK_SESSION","LOCAL_WEBHOOK_STATE_DIR","LOCAL_WEBHOOK_SELF"]
     -i
     x.png
     --
     [agent-box session AAA] p
-    ");
+    "#);
     scratch.surroundings.codex_full_access = true;
-    insta::assert_snapshot!(scratch.argv(&ask), @r"
+    insta::assert_snapshot!(scratch.argv(&ask), @r#"
     ~/bin/codex
     --no-daemon
     -c
     approval_policy=on-request
     -c
     sandbox_mode=workspace-write
+    -c
+    mcp_servers.agent-box.command="~/bin/agent-box"
+    -c
+    mcp_servers.agent-box.args=["mcp"]
+    -c
+    mcp_servers.agent-box.env_vars=["AGENT_BOX_SESSION_UUID","AGENT_BOX_SESSION_NAME","LOCAL_WEBHOOK_SESSION","LOCAL_WEBHOOK_STATE_DIR","LOCAL_WEBHOOK_SELF"]
     -i
     x.png
     --
     [agent-box session AAA] p
-    ");
+    "#);
     scratch.rollout(
         "2026/12/01",
         "01a230bc-1592-7701-8f1e-378a1b7cf922",
@@ -139,7 +167,7 @@ fn codex_command_lines() {
     );
     ask.entry.spec.initial_prompt = None;
     ask.entry.spec.resume_prompt = Some("!go on".to_owned());
-    insta::assert_snapshot!(scratch.argv(&ask), @r"
+    insta::assert_snapshot!(scratch.argv(&ask), @r#"
     ~/bin/codex
     resume
     --no-daemon
@@ -147,6 +175,12 @@ fn codex_command_lines() {
     approval_policy=on-request
     -c
     sandbox_mode=workspace-write
+    -c
+    mcp_servers.agent-box.command="~/bin/agent-box"
+    -c
+    mcp_servers.agent-box.args=["mcp"]
+    -c
+    mcp_servers.agent-box.env_vars=["AGENT_BOX_SESSION_UUID","AGENT_BOX_SESSION_NAME","LOCAL_WEBHOOK_SESSION","LOCAL_WEBHOOK_STATE_DIR","LOCAL_WEBHOOK_SELF"]
     -C
     ~/w
     -i
@@ -154,7 +188,7 @@ fn codex_command_lines() {
     --
     01a230bc-1592-7701-8f1e-378a1b7cf922
     [agent-box session AAA] !go on
-    ");
+    "#);
 }
 
 #[test]
@@ -195,6 +229,10 @@ fn the_environment_is_an_allow_list_plus_the_sessions_own() {
     PATH=~/bin
     AGENT_BOX_SESSION_ID=AAA
     AGENT_BOX_SESSION_NAME=main
+    AGENT_BOX_SESSION_UUID=SESSION
+    LOCAL_WEBHOOK_SESSION=ann-main
+    LOCAL_WEBHOOK_STATE_DIR=~/.local/state/local-webhook
+    LOCAL_WEBHOOK_PORT=0
     LANG=C.UTF-8
     ");
     scratch.surroundings.inherited.push(given("LC_ALL", "de_DE.UTF-8"));
@@ -237,7 +275,7 @@ fn words_that_no_program_can_be_given_are_refused_by_name() {
     let mut ask = scratch.ask("claude");
     ask.entry.spec.extra_args = vec!["x".repeat(longest)];
     assert!(scratch.try_prepare(&ask).is_ok());
-    assert!(refused(vec!["x".repeat(longest + 1)]).contains("argument 5"));
+    assert!(refused(vec!["x".repeat(longest + 1)]).contains("argument 6"));
     assert!(refused(vec!["a\0b".to_owned()]).contains("NUL"));
     assert!(refused(vec!["x".repeat(100_000); 100]).contains("the command line"));
     let claude = scratch.home().join(".claude.json");

@@ -24,6 +24,28 @@ struct Pane {
     starts: Cell<u32>,
 }
 
+/// Stands in for `agent-box`: keeps what its hooks are given, and serves one tool.
+const STAND_IN: &str = r#"#!/bin/sh
+case "$1 $2" in
+"hook session-start") mkdir -p $HOME/hooks; exec cat >$HOME/hooks/$AGENT_BOX_SESSION_ID.$$ ;;
+"hook turn") mkdir -p $HOME/turns; exec cat >$HOME/turns/$$ ;;
+"mcp ") ;;
+*) exit 9 ;;
+esac
+env >$HOME/tools.env
+while read -r line; do
+    id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+    case $line in
+    *'"initialize"'*)
+        say '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"agent-box","version":"1"}}' ;;
+    *'"tools/list"'*)
+        say '{"tools":[{"name":"webhook_read","description":"read","inputSchema":{"type":"object"}}]}'
+        : >$HOME/tools.listed ;;
+    esac
+done
+"#;
+
 impl Pane {
     fn new(programs: &[(&str, PathBuf)]) -> Self {
         let mut scratch = Scratch::new();
@@ -32,13 +54,9 @@ impl Pane {
             let (_, found) = programs.iter().find(|(name, _)| *name == agent.as_str()).unwrap();
             program.clone_from(found);
         }
-        // Stands in for `agent-box hook session-start`: keeps what it was given.
-        let hook = &scratch.surroundings.program;
-        put(
-            hook,
-            "#!/bin/sh\nmkdir -p $HOME/hooks; exec cat >$HOME/hooks/$AGENT_BOX_SESSION_ID.$$\n",
-        );
-        fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+        let stand_in = &scratch.surroundings.program;
+        put(stand_in, STAND_IN);
+        fs::set_permissions(stand_in, fs::Permissions::from_mode(0o755)).unwrap();
         put(&home.join(".codex/config.toml"), &model.codex_config());
         scratch.surroundings.sandbox = true;
         scratch.surroundings.inherited = vec![(env::IS_SANDBOX.to_owned(), "1".to_owned())];
@@ -284,6 +302,85 @@ fn takes_other_options(programs: &[(&str, PathBuf)], agent: &str) {
     }
 }
 
+/// The agent finds our tools, and its server of tools knows whose it is.
+fn finds_our_tools(programs: &[(&str, PathBuf)], agent: &str, below: &str) -> Pane {
+    let pane = Pane::new(programs);
+    let harness = pane.scratch.harness();
+    let ask = pane.ask(agent).prompt("hello");
+    let prepared = prepare_with(&harness, &ask, &|_| None).unwrap();
+    pane.start(&ask, &prepared);
+    let home = pane.scratch.home();
+    pane.wait("the tools are listed", || home.join("tools.listed").exists());
+    let told = prepared.argv.last().unwrap();
+    pane.wait("the prompt arrives", || pane.said(below, told));
+    let variables = fs::read_to_string(home.join("tools.env")).unwrap();
+    let session = ask.entry.id.unwrap();
+    for expected in [
+        "LOCAL_WEBHOOK_SESSION=ann-main".to_owned(),
+        format!("LOCAL_WEBHOOK_STATE_DIR={}/.local/state/local-webhook", home.display()),
+        format!("AGENT_BOX_SESSION_UUID={session}"),
+        "AGENT_BOX_SESSION_NAME=main".to_owned(),
+        format!("HOME={}", home.display()),
+    ] {
+        assert!(variables.lines().any(|line| line == expected), "{expected}: {variables}");
+    }
+    pane
+}
+
+/// A stand-in for our program that fails always, and one whose server of tools hangs.
+const FAILS: &str = "#!/bin/sh\nexit 1\n";
+const HANGS: &str = "#!/bin/sh\n[ $1 != mcp ] || exec sleep 1000\n";
+
+/// The agent works as before.
+fn works_with(stand_in: &str, programs: &[(&str, PathBuf)], agent: &str, below: &str) {
+    let pane = Pane::new(programs);
+    put(&pane.scratch.surroundings.program, stand_in);
+    let program = &pane.scratch.surroundings.program;
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+    let ask = pane.ask(agent).prompt("hello");
+    let prepared = prepare_with(&pane.scratch.harness(), &ask, &|_| None).unwrap();
+    pane.start(&ask, &prepared);
+    let told = prepared.argv.last().unwrap();
+    pane.wait("the prompt arrives", || pane.said(below, told));
+    pane.kill();
+}
+
+/// A message reaches codex while somebody has half typed one, and while it is not there.
+fn is_told(programs: &[(&str, PathBuf)]) {
+    let pane = Pane::new(programs);
+    let harness = pane.scratch.harness();
+    let ask = pane.ask("codex").prompt("hello");
+    let first = prepare_with(&harness, &ask, &|_| None).unwrap();
+    pane.start(&ask, &first);
+    let ask = ask.after(first, true);
+    let record = ask.record.clone().unwrap();
+    pane.wait("the prompt is proven", || {
+        harness.prompt_is_proven(&record, &|_| None, &ask.variables)
+    });
+    pane.wait("the answer is there", || pane.screen().contains("PONG"));
+    pane.keys(&["-l", "half a"]);
+    pane.wait("the draft is seen", || pane.screen().contains("half a"));
+    let tell = |message: &str| {
+        let telling = harness.telling(&record, &ask.variables, message).unwrap();
+        let mut command = std::process::Command::new(&telling.argv[0]);
+        command.args(&telling.argv[1..]).env_clear().envs(telling.environment);
+        let output = command.current_dir(telling.directory).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let hostile = "[agent-box 00] an event\n!true \"$(id)\" 협업\n-----END-----";
+    tell(hostile);
+    pane.wait("the message arrives", || pane.said(CODEX.1, hostile));
+    assert!(pane.screen().contains("half a"), "the draft is gone: {}", pane.screen());
+    pane.kill();
+    let long = "while it was away ".repeat(5000);
+    tell(&long);
+    let second = prepare_with(&harness, &ask, &|_| None).unwrap();
+    assert!(second.resumed);
+    pane.start(&ask, &second);
+    pane.wait("the later message arrives", || pane.said(CODEX.1, &long));
+    pane.kill();
+}
+
 const CLAUDE: (&str, &str) = ("claude", ".claude/projects");
 const CODEX: (&str, &str) = ("codex", ".codex/sessions");
 
@@ -341,4 +438,52 @@ fn the_real_claude_takes_every_option() {
 fn the_real_codex_takes_every_option() {
     let Some(programs) = real() else { return };
     takes_other_options(&programs, CODEX.0);
+}
+
+#[test]
+fn the_real_claude_finds_our_tools_and_calls_our_hooks() {
+    let Some(programs) = real() else { return };
+    let pane = finds_our_tools(&programs, CLAUDE.0, CLAUDE.1);
+    let turns = pane.scratch.home().join("turns");
+    pane.wait("the turn's hooks ran", || {
+        let calls = fs::read_dir(&turns).into_iter().flatten().flatten();
+        let calls: Vec<String> =
+            calls.map(|call| fs::read_to_string(call.path()).unwrap()).collect();
+        let is_called = |event: &str| {
+            calls.iter().any(|call| call.contains(&format!("\"hook_event_name\":\"{event}\"")))
+        };
+        is_called("UserPromptSubmit") && is_called("Stop")
+    });
+    pane.kill();
+}
+
+#[test]
+fn the_real_codex_finds_our_tools() {
+    let Some(programs) = real() else { return };
+    finds_our_tools(&programs, CODEX.0, CODEX.1).kill();
+}
+
+#[test]
+fn the_real_claude_works_when_our_program_fails() {
+    let Some(programs) = real() else { return };
+    works_with(FAILS, &programs, CLAUDE.0, CLAUDE.1);
+}
+
+#[test]
+fn the_real_claude_works_when_our_tools_hang() {
+    let Some(programs) = real() else { return };
+    works_with(HANGS, &programs, CLAUDE.0, CLAUDE.1);
+}
+
+#[test]
+fn the_real_codex_works_when_our_tools_fail_or_hang() {
+    let Some(programs) = real() else { return };
+    works_with(FAILS, &programs, CODEX.0, CODEX.1);
+    works_with(HANGS, &programs, CODEX.0, CODEX.1);
+}
+
+#[test]
+fn the_real_codex_is_told_beside_a_draft_and_after_a_kill() {
+    let Some(programs) = real() else { return };
+    is_told(&programs);
 }

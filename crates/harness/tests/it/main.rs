@@ -11,3 +11,4 @@ mod prompts;
 mod resume;
 mod scratch;
 mod seeding;
+mod telling;

@@ -9,7 +9,7 @@ use agent_box_harness::{Harness, PrepareError, Prepared, Request, Surroundings};
 use agent_box_session::paths::Paths;
 use agent_box_session::{
     Agent, Entry, LaunchId, LaunchRecord, LaunchState, ProcessRef, SessionId, SessionName,
-    SessionSpec, Timestamp,
+    SessionSpec, Timestamp, WebhookPaths,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -40,6 +40,7 @@ impl Scratch {
         let program = |name: &str| home.join("bin").join(name);
         let surroundings = Surroundings {
             paths: Paths::new(&home, home.join("socket")),
+            webhook: WebhookPaths::of_home(&home),
             user: "ann".to_owned(),
             host: Some("box".to_owned()),
             program: program("agent-box"),
@@ -106,6 +107,8 @@ impl Scratch {
         let text = text.replace(self.home().to_str().unwrap(), "~");
         let text = if known { text } else { text.replace(id, "NEW") };
         let text = text.replace(&ask.launch.to_string(), "LAUNCH");
+        let session = ask.entry.id.map(|id| id.to_string()).unwrap_or_default();
+        let text = if session.is_empty() { text } else { text.replace(&session, "SESSION") };
         text.replace(A, "AAA").replace(B, "BBB").replace(C, "CCC")
     }
 
@@ -198,6 +201,7 @@ impl Ask {
         let now = Timestamp::from_millis(1);
         let mut record = LaunchRecord::blank(self.session, name, self.launch, agent, 1, now);
         record.argv = prepared.argv;
+        record.environment = prepared.environment;
         record.directory = prepared.directory;
         record.carries_prompt = prepared.carries_prompt;
         record.prompt = prepared.prompt;

@@ -129,16 +129,21 @@ impl Operator {
             event = event.about(session, name);
         }
         let noted = self.store.journal().append(&event);
-        if !inside {
-            let ended = committed
-                .session
-                .map_or(Ok(()), |it| self.end_launches(it, name, committed.record));
-            ended.map_err(|source| VerbError::NotEnded {
-                name: name.clone(),
-                verb: verb.word(),
-                source,
-            })?;
-        }
+        let ended = match committed.session {
+            Some(session) if !inside => self.end_launches(session, name, committed.record),
+            _ => Ok(()),
+        };
+        // Once nothing of it runs that could subscribe again.
+        let forgotten = match verb {
+            EndVerb::Remove => self.subscriptions.forget(&self.store, name),
+            EndVerb::Stop | EndVerb::Restart => Ok(()),
+        };
+        ended.map_err(|source| VerbError::NotEnded {
+            name: name.clone(),
+            verb: verb.word(),
+            source,
+        })?;
+        forgotten?;
         // Said last: the intent stands, and a journal that cannot be written stops nothing.
         noted?;
         Ok(Ended {

@@ -72,10 +72,8 @@ impl Operator {
         if entry.is_none() && events.is_empty() {
             return Err(ExplainError::Unknown(name.clone()));
         }
-        let last_words = entry
-            .as_ref()
-            .and_then(|entry| entry.id)
-            .and_then(|id| self.store.last_words(id));
+        let last_words =
+            entry.as_ref().and_then(|entry| entry.id).and_then(|id| self.store.last_words(id));
         let supervised = self.store.is_supervised();
         let (name, starter) = (name.clone(), self.store.paths().starter());
         Ok(Explanation { name, entry, state, record, last_words, events, supervised, starter })

@@ -1,0 +1,183 @@
+//! The filter files of sessions: they go with their session.
+
+use std::path::PathBuf;
+
+use agent_box_session::{Registry, SessionName, WebhookPaths};
+use agent_box_session_store::{Change, IoError, Store, TransactError, remove_file};
+
+/// The subscriptions of one user's sessions, kept as files by the webhook programs.
+#[derive(Clone, Debug)]
+pub struct Subscriptions {
+    /// Where they are.
+    pub paths: WebhookPaths,
+    /// Whose sessions they are of.
+    pub user: String,
+}
+
+impl Subscriptions {
+    /// Forgets what a session is subscribed to, unless one of that name is listed (again).
+    ///
+    /// # Errors
+    /// When the file cannot be removed.
+    pub fn forget(&self, store: &Store, name: &SessionName) -> Result<(), IoError> {
+        match store.read() {
+            Ok(document) if !document.registry.is_taken(name.as_str()) => {
+                remove_file(&self.filter(name))
+            }
+            // Unreadable is not unlisted.
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the filters of sessions that are not listed; returns how many.
+    ///
+    /// RACE: a spawn wrapper writes a session's filter just before its entry, under the registry's
+    /// lock; so this looks under it too (`a_filter_written_just_before_its_entry_is_not_swept`).
+    ///
+    /// # Errors
+    /// When the registry is damaged or locked: nothing is removed then.
+    pub fn sweep(&self, store: &Store) -> Result<usize, TransactError<std::convert::Infallible>> {
+        store.transact(Change::Mirror, |tx| {
+            let orphans = self.orphans(&tx.registry);
+            Ok(orphans.into_iter().filter(|path| std::fs::remove_file(path).is_ok()).count())
+        })
+    }
+
+    fn orphans(&self, registry: &Registry) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.paths.state()).into_iter().flatten().flatten();
+        let prefix = format!("filter.{}-", self.user);
+        entries
+            .filter_map(|entry| {
+                let file = entry.file_name();
+                let name = file.to_str()?.strip_prefix(&prefix)?.strip_suffix(".json")?;
+                let name = SessionName::parse(name).ok()?;
+                (!registry.is_taken(name.as_str())).then(|| entry.path())
+            })
+            .collect()
+    }
+
+    fn filter(&self, name: &SessionName) -> PathBuf {
+        self.paths.filter(Some(&WebhookPaths::session_key(&self.user, name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use agent_box_session::paths::Paths;
+    use agent_box_session::{Agent, SessionSpec};
+
+    use super::*;
+
+    struct Scene {
+        _home: tempfile::TempDir,
+        store: Store,
+        subscriptions: Subscriptions,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let home = tempfile::tempdir().unwrap();
+            let store = Store::open(Paths::new(home.path(), home.path().join("s"))).unwrap();
+            let paths = WebhookPaths::new(home.path().join("webhook"));
+            std::fs::create_dir(paths.state()).unwrap();
+            let subscriptions = Subscriptions { paths, user: "ann".to_owned() };
+            Self { _home: home, store, subscriptions }
+        }
+
+        fn add(&self, name: &str) {
+            let change = Change::Operator { by: "test".to_owned(), summary: "add".to_owned() };
+            let name = SessionName::parse(name).unwrap();
+            let spec = SessionSpec::new(Agent::Shell);
+            self.store.transact(change, |tx| tx.add(name, spec, "test")).unwrap();
+        }
+
+        fn put(&self, files: &[&str]) {
+            for file in files {
+                File::create(self.subscriptions.paths.state().join(file)).unwrap();
+            }
+        }
+
+        fn files(&self) -> Vec<String> {
+            let entries = std::fs::read_dir(self.subscriptions.paths.state()).unwrap().flatten();
+            let mut names: Vec<String> =
+                entries.map(|it| it.file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    /// What belongs to nobody's session of this user.
+    const KEPT: [&str; 7] = [
+        "filter.ann-.json",
+        "filter.ann-a.b.json",
+        "filter.ann.json",
+        "filter.bob-gone.json",
+        "filter.dispatch.json",
+        "filter.json",
+        "filters.lock",
+    ];
+
+    #[test]
+    fn only_filters_of_unlisted_sessions_are_swept() {
+        let scene = Scene::new();
+        scene.add("main");
+        scene.put(&KEPT);
+        scene.put(&["filter.ann-main.json", "filter.ann-gone.json", "filter.ann-gone-2.json"]);
+        assert_eq!(scene.subscriptions.sweep(&scene.store).unwrap(), 2);
+        let mut kept: Vec<&str> = KEPT.to_vec();
+        kept.insert(2, "filter.ann-main.json");
+        assert_eq!(scene.files(), kept);
+    }
+
+    #[test]
+    fn a_registry_that_cannot_be_read_sweeps_and_forgets_nothing() {
+        let scene = Scene::new();
+        scene.put(&["filter.ann-gone.json"]);
+        for text in ["{", "", "[]"] {
+            use std::io::Write as _;
+            let mut file = File::create(scene.store.paths().registry()).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            scene.subscriptions.sweep(&scene.store).unwrap_err();
+            let gone = SessionName::parse("gone").unwrap();
+            scene.subscriptions.forget(&scene.store, &gone).unwrap();
+            assert_eq!(scene.files(), ["filter.ann-gone.json"], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_removed_session_is_forgotten_and_a_listed_one_is_not() {
+        let scene = Scene::new();
+        scene.add("main");
+        scene.put(&["filter.ann-main.json", "filter.ann-gone.json", "filter.ann-gone-2.json"]);
+        for name in ["main", "gone", "gone"] {
+            let name = SessionName::parse(name).unwrap();
+            scene.subscriptions.forget(&scene.store, &name).unwrap();
+        }
+        assert_eq!(scene.files(), ["filter.ann-gone-2.json", "filter.ann-main.json"]);
+    }
+
+    #[test]
+    fn a_filter_written_just_before_its_entry_is_not_swept() {
+        let scene = Scene::new();
+        let change = Change::Operator { by: "test".to_owned(), summary: "add".to_owned() };
+        let name = SessionName::parse("hook-a").unwrap();
+        let sweeper = std::thread::scope(|threads| {
+            let sweeper = scene.store.transact(change, |tx| {
+                scene.put(&["filter.ann-hook-a.json"]);
+                let (began, begins) = std::sync::mpsc::channel();
+                let scene = &scene;
+                let sweeper = threads.spawn(move || {
+                    began.send(()).unwrap();
+                    scene.subscriptions.sweep(&scene.store).unwrap()
+                });
+                begins.recv().unwrap();
+                tx.add(name, SessionSpec::new(Agent::Shell), "test").map(|_| sweeper)
+            });
+            sweeper.unwrap().join().unwrap()
+        });
+        assert_eq!(sweeper, 0);
+        assert_eq!(scene.files(), ["filter.ann-hook-a.json"]);
+    }
+}
