@@ -96,6 +96,7 @@ fn a_session_of_somebody_else_with_that_name_is_left_alone() {
     assert!(scene.prompt(&name).contains(&format!("agent-box-session rm {name}`")));
     // Also after it went, the answer has the name that it had.
     scene.remove(&name);
+    scene.add("another", Agent::Shell);
     assert_eq!(scene.spawn(&request, "events").expect_success().stdout, first.stdout);
 }
 
