@@ -10,6 +10,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 pub(crate) mod context;
 pub(crate) mod print;
+mod read;
+mod serve;
 mod subscriptions;
 
 pub use context::Context;
@@ -41,6 +43,10 @@ struct Cli {
 enum Verb {
     #[command(flatten)]
     Subscriptions(subscriptions::Verb),
+    #[command(flatten)]
+    Read(read::Verb),
+    #[command(flatten)]
+    Serve(serve::Verb),
 }
 
 /// What a group's `run` answers: an exit code, or what went wrong (that is exit code 1).
@@ -67,6 +73,8 @@ pub fn run(words: impl IntoIterator<Item = OsString>, context: &Context) -> Exit
 fn dispatch(verb: Verb, context: &Context) -> Done {
     match verb {
         Verb::Subscriptions(verb) => subscriptions::run(verb, context),
+        Verb::Read(verb) => read::run(&verb, context),
+        Verb::Serve(verb) => serve::run(&verb, context),
     }
 }
 

@@ -46,6 +46,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::inbox::{Inbox, InboxError, Retention};
 use crate::now_ms;
+use crate::serve::over;
 
 pub(crate) use message::{draw, text_of_left_out};
 pub(crate) use roster::{Addressee, Roster};
@@ -65,7 +66,7 @@ const DRAIN: Duration = Duration::from_secs(10);
 const TROUBLE_MS: u64 = 1_000;
 
 /// What the engine is made of.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Parts {
     /// The user's home, below which the sessions' files are.
     pub home: PathBuf,
@@ -75,6 +76,8 @@ pub struct Parts {
     pub paths: WebhookPaths,
     /// The login that the box acts as, if it was told one.
     pub me: Option<String>,
+    /// The file with the declared watch policy, if the system configuration named one.
+    pub policy: Option<PathBuf>,
     /// How the wrapper is reached.
     pub wrapper: Wrapper,
     /// The time between two batches of one topic, unless `sources.json` says otherwise.
@@ -120,6 +123,7 @@ pub(crate) struct Engine {
     are_claims_stale: bool,
     tellings: JoinSet<telling::Told>,
     attempts: HashMap<crate::inbox::SessionRef, Attempt>,
+    stampings: JoinSet<()>,
     /// When the lease of each session was last renewed.
     renewed: HashMap<String, u64>,
     retain_at_ms: u64,
@@ -152,6 +156,7 @@ impl Engine {
             are_claims_stale: true,
             tellings: JoinSet::new(),
             attempts: HashMap::new(),
+            stampings: JoinSet::new(),
             renewed: HashMap::new(),
             retain_at_ms: 0,
             pause_until_ms: 0,
@@ -176,7 +181,7 @@ impl Engine {
                 Some(told) = self.tellings.join_next() => self.told(told).await,
                 Some(sign) = self.wires.signs.recv() => self.heard(sign).await,
                 () = sleep_until(wake) => {}
-                _ = shutdown.wait_for(|is_over| *is_over) => break,
+                () = over(&mut shutdown) => break,
             }
         }
         self.drain().await;
@@ -215,7 +220,9 @@ impl Engine {
         let wake_ms = self.dispatch(now_ms()).await?;
         self.tell_the_silent(now).await?;
         let told_ms = self.attempts.values().filter_map(|attempt| attempt.again_ms).min();
-        let timers = [Some(self.roster_at_ms), told_ms, wake_ms];
+        self.rules.write_stamps(now, &mut self.stampings);
+        while self.stampings.try_join_next().is_some() {}
+        let timers = [Some(self.roster_at_ms), told_ms, wake_ms, self.rules.stamps_ms()];
         Ok(timers.into_iter().flatten().min().unwrap_or(u64::MAX).max(now + 1))
     }
 
@@ -225,6 +232,8 @@ impl Engine {
         while let Ok(Some(ran)) = timeout_at(deadline, self.runs.join_next()).await {
             self.ran(ran).await;
         }
+        self.rules.write_stamps(u64::MAX, &mut self.stampings);
+        while let Ok(Some(_)) = timeout_at(deadline, self.stampings.join_next()).await {}
         // What is left is killed with its group; its batches are frozen and run again.
         self.runs.shutdown().await;
         self.tellings.shutdown().await;

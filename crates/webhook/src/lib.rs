@@ -15,10 +15,12 @@
 pub mod cli;
 pub mod engine;
 pub mod filters;
+pub mod hook;
 pub mod inbox;
 pub mod ingress;
 pub mod mcp;
 pub mod peers;
+pub mod serve;
 
 mod clock;
 mod disk;

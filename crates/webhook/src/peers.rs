@@ -24,4 +24,4 @@ pub(crate) use hub::Hub;
 pub(crate) use legacy::serve as serve_legacy;
 pub(crate) use server::serve;
 
-pub use client::{Client, ClientError, Reading};
+pub use client::{Client, ClientError, Reading, shown};

@@ -118,7 +118,7 @@ pub(crate) fn decide(
                 let row = &filter.rows[place];
                 effects.tells.push(Tell {
                     session: addressee,
-                    text: text_for_session(&event, row, known.now_ms, draw()),
+                    text: text_for_session(delivery, &event, row, known.now_ms, draw()),
                     meta: meta_of(delivery, &event),
                 });
                 effects.delivered.push((Some(session.key.clone()), row.pattern.clone()));

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::task::JoinError;
 
 use super::decision::{Again, Known, SessionFilter, ask_again, event_of};
-use super::message::{line_for_batch, text_for_batch};
+use super::message::{line, text_for_batch};
 use super::roster::Roster;
 use super::rules::RulesNow;
 use super::wrapper::{Run, Wrapper};
@@ -49,10 +49,8 @@ struct View {
 impl Engine {
     /// Runs again what is frozen and not under way.
     pub(super) async fn rerun_frozen(&mut self, now: u64) -> Result<(), InboxError> {
-        let (frozen, members) = self
-            .inbox
-            .read(|look| Ok((look.unsettled_batches()?, claimed(look)?)))
-            .await?;
+        let (frozen, members) =
+            self.inbox.read(|look| Ok((look.unsettled_batches()?, claimed(look)?))).await?;
         self.claimed = members;
         self.start_due(frozen, now);
         Ok(())
@@ -188,15 +186,15 @@ impl Engine {
         };
         let (delivery, body, told) = self.inbox.read(look).await?;
         let Some(delivery) = delivery else { return Ok(None) };
-        let payload = Parsed(body.map_or(Value::Null, |body| {
-            serde_json::from_slice(&body).unwrap_or(Value::Null)
-        }));
+        let payload = Parsed(
+            body.map_or(Value::Null, |body| serde_json::from_slice(&body).unwrap_or(Value::Null)),
+        );
         let again = ask_again(&delivery, &payload, known, |owner| has_it(&told, owner));
         let topic = delivery.topic();
         let event = event_of(&delivery, topic.as_ref(), &payload);
         Ok(Some(Asked {
             again,
-            line: line_for_batch(&event),
+            line: line(&delivery, &event),
             objects: objects_of(&event),
             is_assigned: is_assignment(&event, known.me),
         }))
@@ -303,7 +301,14 @@ impl Engine {
         let Ran { batch, begun, run, changes } = ran;
         let (attempts, now) = (begun?, now_ms());
         let step = after_exit(run.exit, attempts, now);
-        tracing::info!(%batch, ?step, exit = ?run.exit, reason = run.reason, "a batch was handed over");
+        match &run.answer {
+            Some(answer) => {
+                tracing::info!(%batch, session = answer.name, "a batch has its session")
+            }
+            None => {
+                tracing::info!(%batch, ?step, exit = ?run.exit, reason = run.reason, "a batch was handed over")
+            }
+        }
         let reason = match run.exit {
             Some(code) => format!("{} (exit code {code})", run.reason),
             None => run.reason,
@@ -326,6 +331,8 @@ impl Engine {
         self.is_full |= step == NextStep::Wait && changes == self.changes;
         if step == NextStep::Settled {
             self.are_claims_stale = true;
+            // Its lease is judged by a list that has it.
+            self.roster_at_ms = now;
         }
         Ok(())
     }

@@ -1,31 +1,35 @@
-//! What is wanted: every session's filter, the box's standing watches, the declared policy and
-//! what the box acts as, as the files say it now.
+//! What is wanted: every session's filter, the box's standing watches under the declared policy,
+//! and what the box acts as, as the files say it now.
 
-use std::fs;
 use std::time::Duration;
 
-use agent_box_event::{Filter, FilterDocument, Login, TopicPattern};
+use agent_box_event::{Filter, Login, TopicPattern};
 use agent_box_session::WebhookPaths;
 use serde_json::Value;
 
 use super::Parts;
 use super::settings::Settings;
-use crate::to_event_json;
+use crate::disk::Cached;
+use crate::filters::{DueStamps, FilterFiles, Identity, Owner, PolicyFile, Stamps};
+use crate::now_ms;
 
-/// Reads the rules and keeps nothing but what it needs to say things once.
+/// Reads the rules again when their files changed.
 #[derive(Debug)]
 pub(crate) struct Rules {
     paths: WebhookPaths,
-    me: Option<String>,
+    files: FilterFiles,
+    policy: PolicyFile,
+    identity: Identity,
+    sources: Cached<Settings>,
     window: Duration,
-    said: Vec<String>,
+    stamps: Stamps,
 }
 
 /// The rules at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct RulesNow {
     pub(crate) watches: Filter,
-    /// By the key of each file.
+    /// By the key of each file; the one shared by peers without a key has an empty one.
     pub(crate) sessions: Vec<(String, Filter)>,
     pub(crate) me: Option<Login>,
     pub(crate) settings: Settings,
@@ -33,58 +37,69 @@ pub(crate) struct RulesNow {
 
 impl Rules {
     pub(crate) fn new(parts: &Parts) -> Self {
+        let paths = parts.paths.clone();
         Self {
-            paths: parts.paths.clone(),
-            me: parts.me.clone(),
+            files: FilterFiles::new(paths.clone()),
+            policy: PolicyFile::new(parts.policy.clone(), &paths),
+            identity: Identity::new(parts.me.as_deref(), &paths, now_ms()),
+            sources: Cached::new(paths.sources()),
             window: parts.window,
-            said: Vec::new(),
+            stamps: Stamps::default(),
+            paths,
         }
     }
 
     /// What counts now; a file that cannot be read wants nothing, and nothing else changes by it.
     pub(crate) fn now(&mut self) -> RulesNow {
+        let now = now_ms();
+        let files = self.files.sessions(now).unwrap_or_else(|error| {
+            tracing::warn!(%error, "the filters cannot be listed; no session is told of events");
+            Vec::new()
+        });
+        let named = files.iter().filter_map(|(owner, file)| {
+            Some((owner.key().unwrap_or_default().to_owned(), file.filter()?.clone()))
+        });
+        let sessions = named.collect();
+        let watches = self.files.of(&Owner::Box, now);
+        let policy = self.policy.current(now);
         let nothing = Filter { enabled: false, ttl_ms: None, rows: Vec::new() };
-        let read = |path| {
-            let raw: Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-            FilterDocument::read(&to_event_json(&raw)).map(|it| it.filter().clone())
-        };
-        let mut sessions = Vec::new();
-        for entry in fs::read_dir(self.paths.state()).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let Some(name) = name.to_str() else { continue };
-            let key = match name.strip_prefix("filter").and_then(|it| it.strip_suffix(".json")) {
-                Some("") => "",
-                Some(key) => key.strip_prefix('.').unwrap_or_default(),
-                None => continue,
-            };
-            if key != "dispatch"
-                && let Some(filter) = read(entry.path())
-            {
-                sessions.push((key.to_owned(), filter));
+        let watches = watches.filter().map_or(nothing, |filter| policy.govern(filter));
+        let window = self.window;
+        let settings = *self.sources.get(now, |bytes, _| {
+            let sources = bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            let (settings, problems) = Settings::read(&sources.unwrap_or(Value::Null), window);
+            for problem in problems {
+                tracing::warn!("{problem}");
             }
-        }
-        sessions.sort_by(|one, other| one.0.cmp(&other.0));
-        RulesNow {
-            watches: read(self.paths.dispatch_filter()).unwrap_or(nothing),
-            sessions,
-            me: self.me.as_deref().and_then(|me| Login::parse(me).ok()),
-            settings: self.settings(),
-        }
-    }
-
-    fn settings(&mut self) -> Settings {
-        let text = fs::read(self.paths.sources()).unwrap_or_default();
-        let sources: Value = serde_json::from_slice(&text).unwrap_or_default();
-        let (settings, problems) = Settings::read(&sources, self.window);
-        for problem in problems.iter().filter(|it| !self.said.contains(it)) {
-            tracing::warn!("{problem}");
-        }
-        self.said = problems;
-        settings
+            settings
+        });
+        RulesNow { watches, sessions, me: self.identity.current(now), settings }
     }
 
     /// Notes that rows have delivered something, for their lifetime.
     pub(crate) fn note_delivered(&mut self, rows: &[(Option<String>, TopicPattern)], now_ms: u64) {
-        let _ = (rows, now_ms);
+        for (key, pattern) in rows {
+            let owner = key.as_ref().map_or(Owner::Box, |key| Owner::of_key(Some(key)));
+            self.stamps.note(&owner, pattern, now_ms);
+        }
+    }
+
+    /// When stamps are to be written that are not written yet.
+    pub(crate) fn stamps_ms(&self) -> Option<u64> {
+        self.stamps.next_ms()
+    }
+
+    /// Writes the stamps that are due, beside everything else: it may wait for a lock.
+    pub(crate) fn write_stamps(&mut self, due_ms: u64, tasks: &mut tokio::task::JoinSet<()>) {
+        for due in self.stamps.take_due(due_ms) {
+            let paths = self.paths.clone();
+            tasks.spawn_blocking(move || write(&due, &paths, now_ms()));
+        }
+    }
+}
+
+fn write(due: &DueStamps, paths: &WebhookPaths, now_ms: u64) {
+    if let Err(error) = due.write(paths, now_ms) {
+        tracing::warn!(%error, "cannot note in a filter that it delivered");
     }
 }

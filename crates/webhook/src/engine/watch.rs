@@ -63,6 +63,11 @@ impl SessionWatch {
     /// What has changed since it was last asked, without waiting.
     pub(crate) fn seen(&mut self) -> Changes {
         let mut changes = Changes::default();
+        if self.registry_at.is_none() {
+            self.renew();
+            // What was made with the directory was not seen.
+            changes.registry = self.registry_at.is_some();
+        }
         let mut is_moved = false;
         let mut buffer = [0; 16 * 1024];
         while let Ok(events) = self.inotify.get_mut().read_events(&mut buffer) {
@@ -72,9 +77,10 @@ impl SessionWatch {
                 let is_registry = self.registry_at.as_ref() == Some(&event.wd);
                 if event.mask.contains(EventMask::Q_OVERFLOW) {
                     changes = Changes { registry: true, launches: true };
-                } else if event.mask.intersects(
-                    EventMask::MOVE_SELF | EventMask::DELETE_SELF | EventMask::IGNORED,
-                ) {
+                } else if event
+                    .mask
+                    .intersects(EventMask::MOVE_SELF | EventMask::DELETE_SELF | EventMask::IGNORED)
+                {
                     is_moved = true;
                 } else if self.launches_at.as_ref() == Some(&event.wd) {
                     changes.launches = true;
@@ -138,6 +144,21 @@ mod tests {
         put(&paths.launches().join("x.json"));
         tokio::time::timeout(Duration::from_secs(10), watch.readable()).await.unwrap();
         assert_eq!(watch.seen(), Changes { registry: false, launches: true });
+        assert_eq!(watch.seen(), Changes::default());
+    }
+
+    /// Seen red without the look for a directory that was not there.
+    #[tokio::test]
+    async fn the_first_session_of_a_box_is_noticed_though_it_brings_the_directory() {
+        let home = tempfile::tempdir().unwrap();
+        let paths = Paths::new(home.path(), "");
+        let mut watch = SessionWatch::new(home.path()).unwrap();
+        assert_eq!(watch.seen(), Changes::default());
+        fs::create_dir_all(paths.config()).unwrap();
+        put(&paths.registry());
+        assert!(watch.seen().registry);
+        put(&paths.registry());
+        assert!(watch.seen().registry);
         assert_eq!(watch.seen(), Changes::default());
     }
 

@@ -40,6 +40,11 @@ pub(crate) struct Run {
 }
 
 impl Wrapper {
+    /// Whether there is something to hand a batch to.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.command.is_some() || self.program.is_file()
+    }
+
     /// Hands a batch over.
     pub(crate) async fn spawn(&self, request: &Request, text: String) -> Run {
         let mut words = match &self.command {

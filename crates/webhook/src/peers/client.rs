@@ -29,6 +29,41 @@ pub struct Reading {
     pub left_out: u64,
 }
 
+impl Reading {
+    /// What is to be said beside the messages.
+    pub fn remarks(&self) -> Vec<String> {
+        let events = |count: u64| match count {
+            1 => "1 more event".to_owned(),
+            count => format!("{count} more events"),
+        };
+        let mut remarks = Vec::new();
+        if self.waiting > 0 {
+            let verb = if self.waiting == 1 { "waits" } else { "wait" };
+            let events = events(self.waiting);
+            remarks.push(format!("{events} {verb}; `agent-box webhook read` shows them"));
+        }
+        if self.left_out > 0 {
+            let verb = if self.left_out == 1 { "was" } else { "were" };
+            let events = events(self.left_out);
+            remarks.push(format!(
+                "{events} {verb} left out, because too many waited; `agent-box webhook deliveries` \
+                 lists them"
+            ));
+        }
+        remarks
+    }
+}
+
+/// A message as an agent reads it: marked if it may have been seen before.
+pub fn shown(message: &Message) -> String {
+    let content = message.content.trim_end_matches('\n');
+    if message.repeated {
+        format!("[agent-box: this event was sent before and may have been seen]\n{content}")
+    } else {
+        content.to_owned()
+    }
+}
+
 /// Why the daemon does not answer.
 #[derive(Debug, Error)]
 pub enum ClientError {
@@ -110,6 +145,12 @@ impl Client {
                 _ => return Err(self.foreign()),
             }
         }
+    }
+
+    /// Waits until the receiver has taken in all that was said, acknowledgements above all: whoever
+    /// ends right after saying something would not know.
+    pub async fn settled(&mut self) -> Result<(), ClientError> {
+        self.read(0).await.map(|_| ())
     }
 
     /// Asks for a delivery, `SOURCE/ID` or `#SEQUENCE`, to be processed again; returns the place

@@ -106,9 +106,7 @@ impl Hub {
         let (all, now) = (queues.all.clone(), now_ms());
         self.inbox
             .write(move |tx| {
-                all.iter().try_for_each(|queue| {
-                    tx.acknowledge_up_to(queue, up_to, now).map(|_| ())
-                })
+                all.iter().try_for_each(|queue| tx.acknowledge_up_to(queue, up_to, now).map(|_| ()))
             })
             .await?;
         let _ = self.signs.send(Sign::Acknowledged).await;
@@ -117,7 +115,8 @@ impl Hub {
 
     /// Takes a delivery in again; else says why not.
     pub(crate) async fn replay(&self, named: &str) -> Result<u64, String> {
-        let unreadable = || format!("`{}` names no delivery; write SOURCE/ID or #NUMBER", named.escape_debug());
+        let unreadable =
+            || format!("`{}` names no delivery; write SOURCE/ID or #NUMBER", named.escape_debug());
         let reference = Reference::parse(named).ok_or_else(unreadable)?;
         let found = self.inbox.read(move |look| look.find(&reference)).await;
         let found = found.map_err(|error| error.to_string())?;

@@ -23,6 +23,7 @@ use super::hub::Hub;
 use crate::engine::Sign;
 use crate::inbox::{Delivery, InboxError};
 use crate::now_ms;
+use crate::serve::over;
 
 /// How often the directory is looked at when nothing happens.
 const TICK: Duration = Duration::from_secs(30);
@@ -74,7 +75,7 @@ pub(crate) async fn serve(instances: PathBuf, hub: Hub, mut shutdown: watch::Rec
                     }
                 }
                 () = &mut tick => break,
-                _ = shutdown.wait_for(|is_over| *is_over) => return,
+                () = over(&mut shutdown) => return,
             }
         }
     }
@@ -207,8 +208,7 @@ mod tests {
     #[test]
     fn names_are_split_at_the_last_dot() {
         let check = |name: &str, expected: Option<(&str, Option<i32>)>| {
-            let expected =
-                expected.map(|(key, pid)| (key.to_owned(), pid.and_then(Pid::from_raw)));
+            let expected = expected.map(|(key, pid)| (key.to_owned(), pid.and_then(Pid::from_raw)));
             assert_eq!(parse(name), expected, "{name}");
         };
         check("alice-main.12.sock", Some(("alice-main", Some(12))));

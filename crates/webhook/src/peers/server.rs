@@ -18,6 +18,7 @@ use super::wire::{FromPeer, Hello, MAX_UNACKNOWLEDGED, Message, Role, ToPeer, VE
 use crate::engine::{Sign, draw, text_of_left_out};
 use crate::inbox::{self, InboxError};
 use crate::now_ms;
+use crate::serve::over;
 
 /// More connections are refused.
 const MOST_CONNECTIONS: usize = 512;
@@ -38,7 +39,7 @@ pub(crate) async fn serve(listener: UnixListener, hub: Hub, mut shutdown: watch:
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             Some(_) = connections.join_next() => continue,
-            _ = shutdown.wait_for(|is_over| *is_over) => break,
+            () = over(&mut shutdown) => break,
         };
         match accepted {
             Ok((stream, _)) if connections.len() < MOST_CONNECTIONS => {
@@ -201,7 +202,7 @@ impl Peer {
         let max = max.min(MOST_READ);
         let waiting = self.hub.waiting(&self.queues, self.sent, max).await.map_err(failed)?;
         let count = waiting.count;
-        let left_out = self.tell(waiting.messages, waiting.left_out > 0).await?;
+        let left_out = self.tell(waiting.messages, max > 0 && waiting.left_out > 0).await?;
         let told = self.unacknowledged.len() as u64;
         self.lines.queue(&ToPeer::End { waiting: count.saturating_sub(told), left_out }.line());
         Ok(())
@@ -264,7 +265,8 @@ fn wired(message: inbox::Message) -> Message {
         serde_json::Value::Object(meta) => meta,
         _ => serde_json::Map::new(),
     };
-    let text = |(name, value): (String, serde_json::Value)| Some((name, value.as_str()?.to_owned()));
+    let text =
+        |(name, value): (String, serde_json::Value)| Some((name, value.as_str()?.to_owned()));
     Message {
         seq: message.number,
         delivery: message.delivery,

@@ -10,3 +10,7 @@ mod mcp_live;
 mod subscriptions;
 mod subscriptions_self;
 mod verbs;
+mod engine;
+mod peers;
+mod receiver;
+mod serve;

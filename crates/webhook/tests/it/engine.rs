@@ -1,0 +1,97 @@
+//! The engine against a wrapper that waits, fails, or says nothing.
+
+use agent_box_event::contract::DEFERRED;
+use agent_box_testkit::within;
+use agent_box_webhook::inbox::BatchState;
+
+use crate::receiver::Receiver;
+
+/// Seen red with a box that is asked again only at the next tick.
+#[test]
+fn at_the_cap_a_batch_waits_and_starts_when_a_slot_is_free() {
+    let receiver = Receiver::new();
+    receiver.subscribe(Some("dispatch"), &["github:o/*"]);
+    receiver.sessions(4, &[]);
+    assert_eq!(receiver.send("a", "o/r", 1), 200);
+    receiver.wait_state("a", "waiting (cap)");
+    assert_eq!(receiver.runs(), [""; 0], "the wrapper is not even asked");
+    receiver.sessions(3, &[]);
+    receiver.wait_state("a", "spawned");
+    assert_eq!(receiver.runs().len(), 1);
+}
+
+/// The wrapper knows of a full box what `status` did not say. Seen red with a batch that is kept.
+#[test]
+fn a_refused_batch_goes_back_and_comes_again_with_what_came_later() {
+    let receiver = Receiver::new();
+    receiver.subscribe(Some("dispatch"), &["github:o/*"]);
+    receiver.put("code", &DEFERRED.to_string());
+    assert_eq!(receiver.send("a", "o/r", 1), 200);
+    within(20).until("it was refused", || {
+        receiver.look(|look| look.batch(1)).is_some_and(|it| it.state == BatchState::Deferred)
+    });
+    let refused = receiver.runs().len();
+    assert_eq!(receiver.send("b", "o/r", 2), 200);
+    receiver.put("code", "0");
+    receiver.sessions(0, &[]);
+    receiver.wait_state("a", "spawned");
+    receiver.wait_state("b", "spawned");
+    let runs = receiver.runs();
+    let mut different = runs.clone();
+    different.dedup();
+    assert_eq!(runs, different, "no refused batch is run again under its id");
+    let text = receiver.read(&format!("text.{}", runs.last().unwrap()));
+    assert!(text.contains("marker-1-end") && text.contains("marker-2-end"), "{text}");
+    assert!(refused <= 3, "a full box is not asked without end: {refused}");
+}
+
+/// Seen red with a batch that is given up at once.
+#[test]
+fn a_failing_wrapper_is_tried_again_with_the_same_batch() {
+    let receiver = Receiver::new();
+    receiver.subscribe(Some("dispatch"), &["github:o/*"]);
+    receiver.put("code", "3");
+    assert_eq!(receiver.send("a", "o/r", 1), 200);
+    receiver.wait_state("a", "waiting (retry)");
+    receiver.put("code", "0");
+    receiver.wait_state("a", "spawned");
+    let runs = receiver.runs();
+    assert_eq!(runs.len(), 2);
+    assert_eq!(runs[0], runs[1]);
+}
+
+/// Seen red with a queue that only peers empty.
+#[test]
+fn a_session_without_a_peer_is_told_in_its_agent_s_own_way_and_each_event_once() {
+    let mut receiver = Receiver::new();
+    receiver.subscribe(Some("alice-main"), &["github:o/r"]);
+    assert_eq!(receiver.send("a", "o/r", 1), 200);
+    let told = || receiver.read("delivered");
+    within(20).until("it was offered", || told().contains("marker-1-end"));
+    assert!(told().starts_with("== i1\n"), "{}", told());
+    assert_ne!(receiver.state("a"), "delivered (i1)", "it waits");
+    assert_eq!(receiver.send("b", "o/r", 2), 200);
+    within(20).until("the next was offered", || told().contains("marker-2-end"));
+    assert_eq!(told().matches("marker-1-end").count(), 1, "a notice is not repeated");
+    receiver.stop().unwrap();
+    receiver.put("told", r#"{"told":"delivered"}"#);
+    receiver.start();
+    receiver.wait_state("a", "delivered (i1)");
+    receiver.wait_state("b", "delivered (i1)");
+}
+
+/// Seen red with a list of sessions that is empty when it cannot be read.
+#[test]
+fn nobody_is_forgotten_while_the_sessions_cannot_be_listed() {
+    let receiver = Receiver::new();
+    receiver.subscribe(Some("alice-main"), &["github:o/r"]);
+    assert_eq!(receiver.send("a", "o/r", 1), 200);
+    within(20).until("it was offered", || receiver.read("delivered").contains("marker-1-end"));
+    receiver.put("status", "");
+    receiver.put(".config/agent-box/sessions.json", "{");
+    assert_eq!(receiver.send("b", "o/r", 2), 200);
+    within(20).until("it was offered too", || receiver.read("delivered").contains("marker-2-end"));
+    receiver.sessions(0, &[("i2", "two")]);
+    receiver.wait_state("a", "declined (session is gone)");
+    receiver.wait_state("b", "declined (session is gone)");
+}
