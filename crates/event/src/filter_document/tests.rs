@@ -95,9 +95,21 @@ fn every_member_of_a_row_is_read() {
 
 #[test]
 fn the_newer_name_of_a_rule_wins() {
-    let rules = vec![("topic", Json::text("o/r")), ("when", Json::Null), ("include", rule())];
-    let document = document(&[object(rules)]);
-    assert_eq!(document.filter().rows[0].include, Some(Predicate::read(&rule())));
+    let old = object(vec![("path", Json::text("old")), ("in", list(&[]))]);
+    let check = |members: Vec<(&str, Json)>, expected: Option<&Json>| {
+        let mut row = vec![("topic", Json::text("o/r"))];
+        row.extend(members);
+        let mut document = document(&[object(row)]);
+        let read = document.filter().rows[0].include.clone();
+        assert_eq!(read, expected.map(Predicate::read));
+        let wish = Wish { include: Some(None), ..Wish::default() };
+        document.subscribe(&pattern("o/r"), &wish, Audience::Session, T);
+        assert_eq!(document.filter().rows[0].include, None, "no other name speaks up");
+    };
+    check(vec![("when", old.clone()), ("include", rule())], Some(&rule()));
+    check(vec![("include", rule()), ("when", old.clone())], Some(&rule()));
+    check(vec![("include", Json::Null), ("when", old.clone())], Some(&old));
+    check(vec![("include", Json::Null), ("when", Json::Null)], None);
 }
 
 #[test]

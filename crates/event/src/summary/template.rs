@@ -199,3 +199,27 @@ impl<'a> Shown<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Source;
+    use crate::event::tests::payload;
+
+    #[test]
+    fn a_part_in_brackets_needs_all_its_fields() {
+        let check = |fields: &[(&str, &str)], expected: &str| {
+            let payload = payload(fields);
+            let event = Event { topic: None, kind: "k", sender: None, payload: &payload };
+            let line = Line::new(&Source::parse("s").unwrap());
+            let start = line.as_str().to_owned();
+            let line = fill(line, "begin[, {a} of {b}], {kind} {c|d}", &event);
+            let text = line.as_str().strip_prefix(&start).unwrap().replace("⟪UNTRUSTED:", "<");
+            assert_eq!(text.replace('⟫', ">"), expected);
+        };
+        check(&[("a", "1"), ("b", "x"), ("c", "y")], "begin, 1 of <x>, <k> <y>");
+        check(&[("a", "1"), ("d", "z")], "begin, <k> <z>");
+        check(&[("b", "x"), ("c", ""), ("d", "z")], "begin, <k> <z>");
+        check(&[("a", "{}"), ("b", "x")], "begin, <k> (unknown)");
+    }
+}
