@@ -22,7 +22,7 @@ mod error;
 mod find;
 mod lane;
 mod lease;
-mod lock;
+mod load;
 mod look;
 mod message;
 mod open;
@@ -44,6 +44,7 @@ pub use delivery::{Delivery, Relation, Unmatched};
 pub use error::InboxError;
 pub use find::{Criteria, Reference};
 pub use lane::Membership;
+pub use load::Load;
 pub use look::{Look, Tx};
 pub use message::{Enqueued, Message, MessageState, QueueLimits, SessionRef, Told, WaitingSession};
 pub use open::ReadOnly;
@@ -63,7 +64,8 @@ pub struct InboxLimits {
     pub jobs: usize,
     /// Size of the file; beyond it, new deliveries are refused.
     pub file_bytes: u64,
-    /// So much of the disk is left for writing down what becomes of deliveries.
+    /// So much of the disk is left for writing down what becomes of deliveries; with 0 nobody
+    /// asks how much there is.
     pub disk_reserve_bytes: u64,
 }
 

@@ -1,16 +1,17 @@
 //! Why the inbox did not do what it was asked.
 
-use std::io;
 use std::path::PathBuf;
 
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
+use crate::disk::IoError;
+
 /// Why the inbox did not do what it was asked; nothing of the job has happened then.
 #[derive(Debug, Error)]
 pub enum InboxError {
     /// Another program writes it.
-    #[error("{}: another receiver ({holder}) has the inbox; end that one first", path.display())]
+    #[error("{}: another receiver has the inbox, {holder}; end that one first", path.display())]
     Held {
         /// The lock.
         path: PathBuf,
@@ -44,16 +45,8 @@ pub enum InboxError {
         what: String,
     },
     /// A file could not be read or made.
-    #[error("{}: {action}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What was tried.
-        action: &'static str,
-        /// Why it failed.
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] IoError),
     /// There is no room: on the disk, in the backlog or in front of the writer.
     #[error("the inbox is full: {0}")]
     Full(String),

@@ -250,9 +250,10 @@ impl Tx<'_> {
         // A single message that is larger than the queue must not wait for ever to fit.
         let is_full =
             waiting >= limits.messages || (waiting > 0 && used.saturating_add(size) > limits.bytes);
-        let (state, text, meta, word) = match is_full {
-            true => (MessageState::LeftOut, "", String::new(), "left out"),
-            false => (MessageState::Waiting, text, meta.to_string(), "queued"),
+        let (state, text, meta, word) = if is_full {
+            (MessageState::LeftOut, "", String::new(), "left out")
+        } else {
+            (MessageState::Waiting, text, meta.to_string(), "queued")
         };
         let number = self.insert(
             "INSERT INTO messages (sequence, owner, key, session_id, text, meta, size, state,

@@ -9,7 +9,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::look::Look;
 use super::schema::{APPLICATION_ID, TABLES, VERSION};
-use super::{InboxError, companions, lock};
+use super::{InboxError, companions};
+use crate::disk::{FileLock, IoError, LockError};
 
 /// So long a connection waits for another one's short locks.
 const BUSY: Duration = Duration::from_secs(5);
@@ -17,13 +18,13 @@ const BUSY: Duration = Duration::from_secs(5);
 /// An inbox that was found sound, and the lock on it.
 pub(super) struct Opened {
     pub(super) connection: Connection,
-    pub(super) lock: File,
+    pub(super) lock: FileLock,
     pub(super) id: u64,
 }
 
 /// Opens the inbox for the one program that writes it, or makes it.
 pub(super) fn for_writing(path: &Path) -> Result<Opened, InboxError> {
-    let lock = lock::take(&path.with_extension("lock"))?;
+    let lock = lock(&path.with_extension("lock"))?;
     if !exists(path)? {
         let [log, _] = companions(path);
         if exists(&log)? {
@@ -38,10 +39,22 @@ pub(super) fn for_writing(path: &Path) -> Result<Opened, InboxError> {
         // FULL: a commit is on disk when it returns, in WAL mode as well.
         connection.pragma_update(None, "journal_mode", "wal")?;
         connection.pragma_update(None, "synchronous", "full")?;
-        connection.pragma_update(None, "journal_size_limit", 4 << 20)
+        // A page that changes often is written back once for many commits.
+        connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
+        connection.pragma_update(None, "journal_size_limit", 16 << 20)
     };
     prepare().map_err(|error| explain(path, error))?;
     Ok(Opened { connection, lock, id })
+}
+
+/// Takes the lock, or says who has it; never waits, since a receiver runs for weeks.
+fn lock(path: &Path) -> Result<FileLock, InboxError> {
+    FileLock::acquire(path, Duration::ZERO).map_err(|error| match error {
+        LockError::Held { path, holder, .. } => {
+            InboxError::Held { path, holder: holder.to_string() }
+        }
+        LockError::Io(error) => error.into(),
+    })
 }
 
 /// Opens a sound inbox once more, to look at it; `None` if none was ever made.
@@ -55,7 +68,7 @@ pub(super) fn for_reading(path: &Path) -> Result<Option<(Connection, u64)>, Inbo
 }
 
 fn exists(path: &Path) -> Result<bool, InboxError> {
-    path.try_exists().map_err(|source| failed(path, "look for the inbox", source))
+    Ok(path.try_exists().map_err(IoError::on("look for the inbox", path))?)
 }
 
 /// Makes an empty inbox under another name first, so that a crash leaves none and no half one:
@@ -65,7 +78,7 @@ fn make(path: &Path) -> Result<(), InboxError> {
     let new = tempfile::Builder::new()
         .prefix(".inbox-")
         .tempfile_in(directory)
-        .map_err(|source| failed(path, "make the inbox", source))?;
+        .map_err(IoError::on("make the inbox", path))?;
     let connection = connect(new.path(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     // Written at once, since the file has no other reader and is not there before it is whole.
     connection.pragma_update(None, "auto_vacuum", "incremental")?;
@@ -75,13 +88,14 @@ fn make(path: &Path) -> Result<(), InboxError> {
         .execute("INSERT INTO inbox (one, id) VALUES (1, ?1)", [random(path)?.cast_signed()])?;
     connection.execute_batch("COMMIT")?;
     connection.close().map_err(|(_, error)| error)?;
-    new.persist(path).map_err(|error| failed(path, "make the inbox", error.error))?;
+    new.persist(path).map_err(|error| IoError::on("make the inbox", path)(error.error))?;
     let synced = File::open(directory).and_then(|it| it.sync_all());
-    synced.map_err(|source| failed(path, "make the inbox", source))
+    Ok(synced.map_err(IoError::on("flush the directory of the inbox", path))?)
 }
 
 fn random(path: &Path) -> Result<u64, InboxError> {
-    getrandom::u64().map_err(|error| failed(path, "draw its id", io::Error::other(error)))
+    let drawn = getrandom::u64().map_err(io::Error::other);
+    Ok(drawn.map_err(IoError::on("draw an id for the inbox", path))?)
 }
 
 fn connect(path: &Path, access: OpenFlags) -> Result<Connection, InboxError> {
@@ -91,7 +105,7 @@ fn connect(path: &Path, access: OpenFlags) -> Result<Connection, InboxError> {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY)?;
         // In KiB: the system's cache holds the file as well, and memory is what a box has least of.
-        connection.pragma_update(None, "cache_size", -1024)?;
+        connection.pragma_update(None, "cache_size", -2048)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         connection.set_prepared_statement_cache_capacity(64);
         Ok(connection)
@@ -131,10 +145,6 @@ fn check_pages(connection: &Connection) -> rusqlite::Result<()> {
 
 fn damaged(path: &Path, what: &str) -> InboxError {
     InboxError::Damaged { path: path.to_owned(), what: what.to_owned() }
-}
-
-fn failed(path: &Path, action: &'static str, source: io::Error) -> InboxError {
-    InboxError::File { path: path.to_owned(), action, source }
 }
 
 /// What SQLite's error means for the file.

@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::look::{Look, Tx};
 use super::{InboxError, InboxLimits, open};
+use crate::disk::IoError;
 
 /// So many jobs share one commit at most; the first of them waits for the last.
 const GROUP: usize = 128;
@@ -25,7 +26,7 @@ const GROUP: usize = 128;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Told to a job when it is known whether the transaction that it was part of is on disk.
-type Answer = Box<dyn FnOnce(Result<(), &Fault>) + Send>;
+type Answer = Box<dyn FnOnce(Option<&Fault>) + Send>;
 /// Runs inside the transaction, or hears that there is none.
 type Job = Box<dyn FnOnce(Option<&Connection>, u64) -> (Ran, Answer) + Send>;
 /// Runs on the reading connection, and answers by itself.
@@ -81,12 +82,8 @@ impl<J: Send + 'static> Thread<J> {
     ) -> Result<Self, InboxError> {
         let (sender, receiver) = mpsc::channel(jobs.max(1));
         let started = thread::Builder::new().name(name.to_owned()).spawn(|| work(receiver));
-        let failed = |source| InboxError::File {
-            path: name.into(),
-            action: "start the inbox's thread",
-            source,
-        };
-        Ok(Self { jobs: Some(sender), handle: Some(started.map_err(failed)?) })
+        let started = started.map_err(IoError::on("start the thread", Path::new(name)))?;
+        Ok(Self { jobs: Some(sender), handle: Some(started) })
     }
 
     /// Hands a job over, or says that too many wait.
@@ -186,11 +183,11 @@ fn with_answer<T: Send + 'static>(
             Some(Err(error)) => Ran::Failed(Fault::of(error)),
             _ => Ran::Kept,
         };
-        let answer = move |committed: Result<(), &Fault>| {
-            let result = match (committed, result) {
-                (Err(fault), None | Some(Ok(_))) => Err(fault.to_error()),
+        let answer = move |fault: Option<&Fault>| {
+            let result = match (fault, result) {
+                (Some(fault), None | Some(Ok(_))) => Err(fault.to_error()),
                 (_, Some(result)) => result,
-                (Ok(()), None) => Err(InboxError::Closed),
+                (None, None) => Err(InboxError::Closed),
             };
             // Whoever asked may have given up meanwhile.
             let _ = sender.send(result);
@@ -226,7 +223,7 @@ fn write(mut jobs: mpsc::Receiver<Job>, opened: open::Opened, commits: &watch::S
             commits.send_modify(|count| *count += 1);
         }
         for answer in answers {
-            answer(committed.as_ref().map(|()| ()));
+            answer(committed.as_ref().err());
         }
     }
     // The lock outlives the connection.
