@@ -1,5 +1,6 @@
 //! Who is told of what: subscribe, unsubscribe, list, mute; and what the box acts as.
 
+use agent_box_event::contract::Status;
 use agent_box_session::{SessionName, WebhookPaths, env};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
@@ -9,6 +10,7 @@ use super::{Context, Done, block_on};
 use crate::filters::requests::{self, Refused, Reply, Spelled};
 use crate::filters::{Asking, Known, Owner, Resolver};
 use crate::now_ms;
+use crate::serve::wrapper;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -150,8 +152,8 @@ fn subscribe(asked: Subscribe, context: &Context) -> Done {
     let reply = requests::subscribe(&context.paths, &owner, &asked.topic, &spelled, now_ms())?;
     let done = reply.is_ok();
     let code = answer(reply);
-    if done && owner != Owner::Box && asked.whose.session.is_none() {
-        warn_of_no_session(context);
+    if done && owner != Owner::Box {
+        warn_of_no_session(asked.whose.session.as_deref(), context);
     }
     Ok(code)
 }
@@ -190,6 +192,9 @@ fn ls(asked: &Ls, context: &Context) -> u8 {
     for warning in &listing.warnings {
         print::warn(warning);
     }
+    if listing.has_watches() {
+        warn_of_the_ceiling(context);
+    }
     DONE
 }
 
@@ -205,6 +210,20 @@ fn identity(asked: &Identity, context: &Context) -> Done {
         }
         // Nothing on stdout, so that `$(…)` is empty.
         Known::Unknown(reason) => Ok(print::refuse(FAILED, &reason)),
+    }
+}
+
+/// A watch that starts nothing for the time being looks like a broken one.
+fn warn_of_the_ceiling(context: &Context) {
+    let asked = block_on(wrapper(context).status());
+    // Whether sessions can be started at all is said elsewhere.
+    if let Ok(Ok(Status { live, max, .. })) = asked
+        && live >= max
+    {
+        print::warn(&format!(
+            "{live} hook sessions are there, as many as there may be ({max}): what matches now \
+             waits until one is gone; `agent-box rm NAME` removes one"
+        ));
     }
 }
 
@@ -243,11 +262,22 @@ fn answer(reply: Result<Reply, Refused>) -> u8 {
     }
 }
 
-fn warn_of_no_session(context: &Context) {
-    if context.text(env::WEBHOOK_SESSION).is_none() {
-        print::warn(
+/// Subscriptions of nobody are easily made and never heard of.
+fn warn_of_no_session(named: Option<&str>, context: &Context) {
+    match named {
+        None if context.text(env::WEBHOOK_SESSION).is_none() => print::warn(
             "this is no session of the box, so perhaps nobody is told; \
              `--session NAME` subscribes one that is",
-        );
+        ),
+        Some(name) => {
+            if let Ok(Ok(status)) = block_on(wrapper(context).status())
+                && !status.sessions.iter().any(|session| session.name == name)
+            {
+                print::warn(&format!(
+                    "no session is called {name:?}, so nobody is told; `agent-box ls` lists them"
+                ));
+            }
+        }
+        None => {}
     }
 }

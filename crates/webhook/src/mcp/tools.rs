@@ -150,8 +150,12 @@ pub(super) async fn call(context: &Context, params: &Value) -> Outcome {
         "webhook_subscriptions" => {
             let (owner, now) = (Owner::of_key(context.key().as_deref()), now_ms());
             let listing = context.listing(&owner, now);
-            let mut text = format!("{:#}", listing.to_json(now));
-            push_notes(&mut text, &listing.warnings);
+            let mut json = listing.to_json(now);
+            // Inside, so that the answer is JSON whatever happened.
+            if !listing.warnings.is_empty() {
+                json["notes"] = json!(listing.warnings);
+            }
+            let text = format!("{json:#}");
             Ok(Outcome::Text(text))
         }
         "webhook_read" => match arguments.max() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use agent_box_testkit::within;
 use serde_json::{Value, json};
 
-use crate::verbs::Scene;
+use crate::verbs::{Scene, put};
 
 /// A client of one server.
 pub(crate) struct Client {
@@ -217,6 +217,12 @@ fn an_agent_subscribes_lists_and_unsubscribes() {
     let list: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((failed, &list), (false, &scene.list()));
     assert_eq!(list["dispatch"]["topics"][0]["topic"], "github:o/*");
+    let old =
+        json!({"topics": [{"topic": "o/old", "subscribedAt": "2020-01-01T00:00:00Z"}, "o/r"]});
+    put(&scene.paths().state().join("filter.alice-main.json"), &old.to_string());
+    let (text, _) = client.call("webhook_subscriptions", &Value::Null);
+    let list: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(list["notes"], json!(["expired just now: github:o/old"]));
     let (text, failed) = client.call("webhook_unsubscribe", &json!({"topic": "github:o/r"}));
     assert!(!failed && text.starts_with("unsubscribed from github:o/r"), "{text}");
     assert_eq!(scene.list()["topics"], json!([]));
@@ -262,7 +268,7 @@ fn what_is_refused_is_an_error_that_says_what_to_write() {
     assert_eq!(scene.list()["filterState"], "absent");
     // A state directory that cannot be one does not end the server either.
     std::fs::remove_dir_all(scene.paths().state()).unwrap();
-    scene.put(scene.paths().state(), "a file");
+    put(scene.paths().state(), "a file");
     let (text, failed) = client.call("webhook_subscribe", &json!({"topic": "o/r"}));
     assert!(failed && text.contains("cannot make the directory"), "{text}");
     client.end();

@@ -9,8 +9,9 @@ use agent_box_testkit::mock_model::MockModel;
 use agent_box_testkit::within;
 use serde_json::{Value, json};
 
-use crate::verbs::{Done, Scene, program};
+use crate::verbs::{Done, Scene, program, put};
 
+#[expect(clippy::print_stdout, reason = "whoever reads the log must know what was not proven")]
 fn real(agent: &str) -> Option<PathBuf> {
     let Some(npm) = std::env::var_os("AGENT_BOX_REAL_CLIS") else {
         println!("not run: AGENT_BOX_REAL_CLIS is not set, so no real {agent} connected to us");
@@ -46,8 +47,8 @@ fn claude_connects_and_asks_for_the_tools() {
     let (said, model) = (overheard(&mut scene), MockModel::start().unwrap());
     let server = scene.home().join("bin/server");
     let config = scene.home().join("mcp.json");
-    scene.put(&config, &json!({"mcpServers": {"agent-box": {"command": server}}}).to_string());
-    scene.put(&scene.home().join(".claude.json"), r#"{"hasCompletedOnboarding":true}"#);
+    put(&config, &json!({"mcpServers": {"agent-box": {"command": server}}}).to_string());
+    put(&scene.home().join(".claude.json"), r#"{"hasCompletedOnboarding":true}"#);
     let log = scene.home().join("debug.log");
     let mut command = scene.command_of(&claude, &["-p", "hello"]);
     command.arg("--mcp-config").arg(&config).arg("--debug-file").arg(&log);
@@ -68,7 +69,7 @@ fn codex_connects_and_asks_for_the_tools() {
     let Some(codex) = real("codex") else { return };
     let mut scene = Scene::in_session();
     let (said, model) = (overheard(&mut scene), MockModel::start().unwrap());
-    scene.put(&scene.home().join(".codex/config.toml"), &model.codex_config());
+    put(&scene.home().join(".codex/config.toml"), &model.codex_config());
     let server = format!("mcp_servers.agent-box.command={:?}", scene.home().join("bin/server"));
     let words = ["exec", "--skip-git-repo-check", "-c", &server, "hello"];
     let done = finish(scene.command_of(&codex, &words)).expect(0);

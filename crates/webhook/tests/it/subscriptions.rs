@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use agent_box_webhook::filters::Owner;
 use serde_json::json;
 
-use crate::verbs::Scene;
+use crate::verbs::{Done, Scene, program, put, read_json};
 
 #[test]
 fn a_session_subscribes_with_topic_and_note() {
@@ -16,7 +16,7 @@ fn a_session_subscribes_with_topic_and_note() {
     let said = "subscribed to github:defangdevs/agent-box: watch the build; expires in 1h; ";
     assert!(done.stdout.starts_with(said), "{}", done.stdout);
     let path = scene.paths().state().join("filter.alice-main.json");
-    let file = scene.json(&path);
+    let file = read_json(&path);
     assert_eq!(file["enabled"], true);
     assert_eq!(file["topics"][0]["topic"], "github:defangdevs/agent-box");
     assert_eq!(file["topics"][0]["note"], "watch the build");
@@ -127,7 +127,7 @@ fn a_standing_watch_is_the_boxs_and_pinned() {
     let done = scene.run(&words).expect(0);
     assert!(done.stdout.contains("pinned (never expires); each event starts a session"));
     assert!(done.stderr.contains("no receiver has run here yet"), "{}", done.stderr);
-    let file = scene.json(&scene.paths().dispatch_filter());
+    let file = read_json(&scene.paths().dispatch_filter());
     assert_eq!(file["topics"][0]["ttlHours"], 0);
     assert_eq!(file["topics"][0].get("exclude"), None, "no noise rule");
     let list = scene.list();
@@ -139,7 +139,7 @@ fn a_standing_watch_is_the_boxs_and_pinned() {
     assert!(list["dispatch"]["warning"].as_str().unwrap().contains("no receiver"));
     let receiver = |spawn: bool| {
         let text = json!({"pid": 1, "version": "0", "spawn": spawn}).to_string();
-        scene.put(&scene.paths().receiver(), &text);
+        put(&scene.paths().receiver(), &text);
     };
     receiver(true);
     assert_eq!(scene.list()["dispatch"].get("warning"), None);
@@ -163,7 +163,7 @@ fn whose_subscriptions_are_meant_is_told_by_the_caller() {
     scene.set("LOCAL_WEBHOOK_SESSION", "alice-main");
     scene.run(&["subscribe", "o/main"]).expect(0);
     let topic = |name: &str| {
-        let file = scene.json(&scene.paths().state().join(name));
+        let file = read_json(&scene.paths().state().join(name));
         let topics = file["topics"].as_array().unwrap().iter();
         topics.map(|row| row["topic"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
@@ -197,7 +197,7 @@ fn rows_that_can_never_match_are_listed_with_the_reason_and_can_be_removed() {
     let scene = Scene::in_session();
     let path = Owner::Session("alice-main".to_owned()).path(&scene.paths());
     let text = r#"{"topics":["github:*","*",7,"o/r",{"note":"no topic"}],"mine":[1]}"#;
-    scene.put(&path, text);
+    put(&path, text);
     let list = scene.list();
     let dead: Vec<&str> = list["topics"]
         .as_array()
@@ -211,7 +211,7 @@ fn rows_that_can_never_match_are_listed_with_the_reason_and_can_be_removed() {
         let done = scene.run(&["unsubscribe", "--", row]).expect(0);
         assert!(done.stdout.starts_with("unsubscribed from"), "{}", done.stdout);
     }
-    let file = scene.json(&path);
+    let file = read_json(&path);
     assert_eq!((&file["topics"], &file["mine"]), (&json!(["o/r"]), &json!([1])));
 }
 
@@ -220,13 +220,13 @@ fn the_list_is_json_whatever_happened_and_warnings_go_to_stderr() {
     let scene = Scene::in_session();
     let path = Owner::Session("alice-main".to_owned()).path(&scene.paths());
     let text = r#"{"topics":[{"topic":"o/old","subscribedAt":"2020-01-01T00:00:00Z"},"o/r"]}"#;
-    scene.put(&path, text);
+    put(&path, text);
     let done = scene.run(&["subscriptions"]).expect(0);
     let list: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
     assert_eq!(list["topics"].as_array().unwrap().len(), 1);
     assert_eq!(done.stderr, "agent-box: expired just now: github:o/old\n");
-    assert_eq!(scene.json(&path)["topics"], json!(["o/r"]), "it is removed from the file, too");
-    scene.put(&path, "my { notes");
+    assert_eq!(read_json(&path)["topics"], json!(["o/r"]), "it is removed from the file, too");
+    put(&path, "my { notes");
     let list = scene.list();
     assert_eq!(list["filterState"], "invalid");
     assert!(list["warning"].as_str().unwrap().contains("cannot be read"), "{list}");
@@ -236,7 +236,7 @@ fn the_list_is_json_whatever_happened_and_warnings_go_to_stderr() {
     let done = scene.run(&["subscribe", "o/r"]).expect(0);
     assert!(done.stderr.contains("filter.alice-main.json.damaged-"), "{}", done.stderr);
     assert_eq!(scene.list()["filterState"], "ok");
-    scene.put(&path, "{}");
+    put(&path, "{}");
     assert_eq!(scene.list()["filterState"], "unconfigured");
 }
 
@@ -246,7 +246,7 @@ fn declared_rules_are_shown_as_they_count() {
     let words = ["subscribe", "o/*", "--deliver-to", "subagent", "--ignore-sender", "joe"];
     scene.run(&words).expect(0);
     let policy = scene.home().join("policy.json");
-    scene.put(
+    put(
         &policy,
         r#"{"GITHUB:o/*":{"when":{"path":"action","in":["opened"]},"drop":null,"note":"declared"}}"#,
     );
@@ -256,10 +256,58 @@ fn declared_rules_are_shown_as_they_count() {
     assert_eq!((&row["declared"], &row["note"]), (&json!(true), &json!("declared")));
     assert_eq!(row["include"]["in"], json!(["opened"]));
     assert_eq!(row.get("ignoreSenders"), None);
-    let file = scene.json(&scene.paths().dispatch_filter());
+    let file = read_json(&scene.paths().dispatch_filter());
     assert_eq!(
         file["topics"][0]["ignoreSenders"],
         json!(["joe"]),
         "the file is nobody's but theirs"
     );
+}
+
+/// The program in a directory where a stub of the wrapper stands beside it.
+struct Beside(std::path::PathBuf);
+
+impl Beside {
+    fn new(scene: &Scene) -> Self {
+        let programs = scene.home().join("programs");
+        std::fs::create_dir_all(&programs).unwrap();
+        std::fs::copy(program(), programs.join("webhook")).unwrap();
+        Self(programs)
+    }
+
+    fn run(&self, scene: &Scene, status: &serde_json::Value, words: &[&str]) -> Done {
+        let wrapper = self.0.join("agent-box-webhook-spawn");
+        put(&wrapper, &format!("#!/bin/sh\necho '{status}'\n"));
+        std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let mut command = scene.command_of(&self.0.join("webhook"), words);
+        Done::of(command.output().unwrap()).expect(0)
+    }
+}
+
+#[test]
+fn at_the_ceiling_the_list_warns_on_stderr_and_stays_json() {
+    let scene = Scene::in_session();
+    scene.run(&["subscribe", "o/*", "--deliver-to", "subagent"]).expect(0);
+    let (at_rest, beside) = (scene.list(), Beside::new(&scene));
+    let list = |live: u64| {
+        let status = json!({"hookSessions": {"live": live, "max": 2}, "sessions": []});
+        let done = beside.run(&scene, &status, &["ls"]);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&done.stdout).unwrap(), at_rest);
+        done.stderr
+    };
+    assert_eq!(list(1), "");
+    assert!(list(2).contains("as many as there may be (2)"));
+    assert!(list(3).contains("`agent-box rm NAME`"));
+}
+
+#[test]
+fn subscribing_a_session_that_is_not_there_is_warned_of() {
+    let scene = Scene::new();
+    let beside = Beside::new(&scene);
+    let session = json!({"sessionId": "i", "name": "main", "agent": "claude", "active": true});
+    let status = json!({"hookSessions": {"live": 0, "max": 2}, "sessions": [session]});
+    let subscribe =
+        |name: &str| beside.run(&scene, &status, &["subscribe", "o/r", "--session", name]).stderr;
+    assert_eq!(subscribe("main"), "");
+    assert!(subscribe("mian").contains("no session is called \"mian\""));
 }

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::verbs::Scene;
+use crate::verbs::{Scene, put};
 
 /// Answers with the login in `$HOME/login`, or fails; counts its calls.
 const GH: &str = "#!/bin/sh\n\
@@ -24,7 +24,7 @@ impl Gh {
     }
 
     fn answer(&self, login: &str) {
-        self.0.put(&self.0.home().join("login"), login);
+        put(&self.0.home().join("login"), login);
     }
 
     fn fail(&self) {
@@ -67,7 +67,7 @@ fn the_login_is_asked_for_once_per_credentials() {
     gh.says(&[], "dog", 3);
     // A login with gh itself is noticed as well.
     let hosts = gh.0.home().join(".config/gh/hosts.yml");
-    gh.0.put(&hosts, "github.com:\n    user: bird\n");
+    put(&hosts, "github.com:\n    user: bird\n");
     gh.answer("bird");
     gh.says(&[], "bird", 4);
     gh.says(&[], "bird", 4);
@@ -99,7 +99,7 @@ fn in_vain_the_last_login_counts_and_a_patient_caller_does_not_ask_again() {
     gh.says(&[], "new", 3);
     assert!(!gh.0.paths().identity_attempt().exists(), "success forgets the attempt");
     let old = format!("{} {}\n", 1_000_000, "0123456789abcdef");
-    gh.0.put(&gh.0.paths().identity_attempt(), &old);
+    put(&gh.0.paths().identity_attempt(), &old);
     gh.0.set("GH_TOKEN", "three");
     gh.says(&["--throttled"], "new", 4);
 }

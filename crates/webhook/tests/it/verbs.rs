@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -15,6 +16,17 @@ pub(crate) fn program() -> PathBuf {
     let program = this.parent().and_then(Path::parent).unwrap().join("examples/webhook");
     assert!(program.is_file(), "not built: cargo build -p agent-box-webhook --example webhook");
     program
+}
+
+/// Makes a file, and the directories above it.
+pub(crate) fn put(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+/// The JSON in a file.
+pub(crate) fn read_json(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
 /// A user called alice.
@@ -86,25 +98,15 @@ impl Scene {
         serde_json::from_str(&done.stdout).unwrap()
     }
 
-    pub(crate) fn put(&self, path: &Path, text: &str) {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
     /// A program on a search path of its own.
     pub(crate) fn put_program(&mut self, name: &str, script: &str) {
         let directory = self.home().join("bin");
         let path = directory.join(name);
-        self.put(&path, script);
+        put(&path, script);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
         let mut search = directory.into_os_string();
         search.push(":/usr/bin:/bin");
         self.set("PATH", search);
-    }
-
-    /// The JSON in a file.
-    pub(crate) fn json(&self, path: &Path) -> Value {
-        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
     }
 }
 

@@ -4,12 +4,12 @@ use std::process::Stdio;
 
 use agent_box_testkit::{process, within};
 
-use crate::verbs::Scene;
+use crate::verbs::{Scene, put};
 
 #[test]
 fn a_gh_that_hangs_is_ended_and_the_last_login_counts() {
     let mut scene = Scene::new();
-    scene.put(&scene.paths().identity(), "# fp=0\nLOCAL_WEBHOOK_SELF=octo\n");
+    put(&scene.paths().identity(), "# fp=0\nLOCAL_WEBHOOK_SELF=octo\n");
     scene.put_program("gh", "#!/bin/sh\necho $$ > $HOME/pid\nexec sleep 600\n");
     let mut command = scene.command(&["self"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,5 @@
 //! What takes longer than a few seconds: deadlines at their real length, long searches.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 mod filters_lock;
 mod identity;
