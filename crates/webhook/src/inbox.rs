@@ -100,10 +100,10 @@ impl Inbox {
     /// is never made anew in place of one that cannot be read.
     pub fn open(path: &Path, limits: InboxLimits) -> Result<Self, InboxError> {
         let opened = open::for_writing(path)?;
-        let id = opened.id;
+        let id = opened.look.id();
         let writer = Writer::start(opened, limits)?;
-        let (connection, _) = open::for_reading(path)?.ok_or(InboxError::Closed)?;
-        let reader = Reader::start(connection, id, limits)?;
+        let look = open::for_reading(path)?.ok_or(InboxError::Closed)?;
+        let reader = Reader::start(look, limits)?;
         Ok(Self { reader: Arc::new(reader), writer: Arc::new(writer), id })
     }
 
@@ -142,7 +142,7 @@ impl Inbox {
     /// Looks at one committed state of the inbox.
     pub async fn read<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&Look<'_>) -> Result<T, InboxError> + Send + 'static,
+        look: impl FnOnce(&Look) -> Result<T, InboxError> + Send + 'static,
     ) -> Result<T, InboxError> {
         self.reader.run(look).await
     }

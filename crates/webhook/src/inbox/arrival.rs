@@ -149,7 +149,7 @@ impl Tx<'_> {
     }
 }
 
-impl Look<'_> {
+impl Look {
     /// Of the deliveries with this id the one with this body, else the first.
     fn with_id(&self, incoming: &Incoming) -> Result<Option<Known>, InboxError> {
         self.one(

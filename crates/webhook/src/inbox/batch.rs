@@ -93,7 +93,7 @@ pub struct PastBatch {
     pub ended_ms: Option<u64>,
 }
 
-impl Look<'_> {
+impl Look {
     /// The batches that are frozen, the lowest first.
     pub fn unsettled_batches(&self) -> Result<Vec<FrozenBatch>, InboxError> {
         let batches = self.all(

@@ -87,7 +87,7 @@ impl Counters {
     }
 }
 
-impl Look<'_> {
+impl Look {
     /// All counts.
     pub fn counters(&self) -> Result<Counters, InboxError> {
         let stored = self.all("SELECT name, count FROM counters", [], |row| {

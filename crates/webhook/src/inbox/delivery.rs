@@ -103,7 +103,7 @@ pub(super) const COLUMNS: &str = "sequence, source, format, kind, key, sender, i
     digest, size, received_ms, relation, related, duplicates, duplicate_ms, state, detail, \
     settled_ms";
 
-impl Look<'_> {
+impl Look {
     /// The deliveries that nobody has looked at, in order; fewer than `limit` if their bodies are
     /// large, at least one if there is one.
     pub fn unmatched(&self, limit: usize) -> Result<Vec<Unmatched>, InboxError> {

@@ -42,7 +42,7 @@ pub struct Criteria {
     pub since_ms: Option<u64>,
 }
 
-impl Look<'_> {
+impl Look {
     /// Every delivery that a reference means, the oldest first: ids may be shared by several.
     pub fn find(&self, reference: &Reference) -> Result<Vec<Delivery>, InboxError> {
         let (source, id) = match reference {

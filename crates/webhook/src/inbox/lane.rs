@@ -26,7 +26,7 @@ pub struct Membership {
     pub batch: Option<u64>,
 }
 
-impl Look<'_> {
+impl Look {
     /// Every lane in which something waits.
     pub fn lanes(&self) -> Result<Vec<Lane>, InboxError> {
         let waiting = self.all(

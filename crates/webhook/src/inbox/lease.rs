@@ -7,7 +7,7 @@ use super::batch::read_objects;
 use super::look::{number, parsed, signed};
 use super::{InboxError, Look, Tx};
 
-impl Look<'_> {
+impl Look {
     /// Every lease that was granted and not ended; those that ran out may be among them.
     pub fn leases(&self) -> Result<Vec<Lease>, InboxError> {
         let sql = "SELECT session_id, topic, objects, renewed_ms FROM leases ORDER BY session_id";

@@ -10,8 +10,8 @@ use super::InboxError;
 
 /// One state of the inbox.
 #[derive(Debug)]
-pub struct Look<'c> {
-    db: &'c Connection,
+pub struct Look {
+    db: Connection,
     inbox: u64,
 }
 
@@ -19,23 +19,23 @@ pub struct Look<'c> {
 /// of a delivery is brought up to date when the job ends.
 #[derive(Debug)]
 pub struct Tx<'c> {
-    look: Look<'c>,
+    look: &'c Look,
     /// Deliveries whose effects changed, and when.
     pub(super) touched: BTreeMap<u64, u64>,
     /// Deliveries that this job has matched.
     pub(super) matched: BTreeSet<u64>,
 }
 
-impl<'c> Deref for Tx<'c> {
-    type Target = Look<'c>;
+impl Deref for Tx<'_> {
+    type Target = Look;
 
-    fn deref(&self) -> &Look<'c> {
-        &self.look
+    fn deref(&self) -> &Look {
+        self.look
     }
 }
 
-impl<'c> Look<'c> {
-    pub(super) fn new(db: &'c Connection, inbox: u64) -> Self {
+impl Look {
+    pub(super) fn new(db: Connection, inbox: u64) -> Self {
         Self { db, inbox }
     }
 
@@ -44,8 +44,8 @@ impl<'c> Look<'c> {
         self.inbox
     }
 
-    pub(super) fn db(&self) -> &'c Connection {
-        self.db
+    pub(super) fn db(&self) -> &Connection {
+        &self.db
     }
 
     /// Every row of a query.
@@ -75,8 +75,8 @@ impl<'c> Look<'c> {
 }
 
 impl<'c> Tx<'c> {
-    pub(super) fn new(db: &'c Connection, inbox: u64) -> Self {
-        Self { look: Look::new(db, inbox), touched: BTreeMap::new(), matched: BTreeSet::new() }
+    pub(super) fn new(look: &'c Look) -> Self {
+        Self { look, touched: BTreeMap::new(), matched: BTreeSet::new() }
     }
 
     /// Runs a statement; answers with how many rows it changed.

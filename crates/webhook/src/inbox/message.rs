@@ -132,7 +132,7 @@ pub struct WaitingSession {
     pub oldest_ms: Option<u64>,
 }
 
-impl Look<'_> {
+impl Look {
     /// What waits for a session after the message `after`, in order.
     pub fn pending(
         &self,

@@ -17,9 +17,8 @@ const BUSY: Duration = Duration::from_secs(5);
 
 /// An inbox that was found sound, and the lock on it.
 pub(super) struct Opened {
-    pub(super) connection: Connection,
+    pub(super) look: Look,
     pub(super) lock: FileLock,
-    pub(super) id: u64,
 }
 
 /// Opens the inbox for the one program that writes it, or makes it.
@@ -44,7 +43,7 @@ pub(super) fn for_writing(path: &Path) -> Result<Opened, InboxError> {
         connection.pragma_update(None, "journal_size_limit", 16 << 20)
     };
     prepare().map_err(|error| explain(path, error))?;
-    Ok(Opened { connection, lock, id })
+    Ok(Opened { look: Look::new(connection, id), lock })
 }
 
 /// Takes the lock, or says who has it; never waits, since a receiver runs for weeks.
@@ -58,13 +57,13 @@ fn lock(path: &Path) -> Result<FileLock, InboxError> {
 }
 
 /// Opens a sound inbox once more, to look at it; `None` if none was ever made.
-pub(super) fn for_reading(path: &Path) -> Result<Option<(Connection, u64)>, InboxError> {
+pub(super) fn for_reading(path: &Path) -> Result<Option<Look>, InboxError> {
     if !exists(path)? {
         return Ok(None);
     }
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let id = check(&connection, path)?;
-    Ok(Some((connection, id)))
+    Ok(Some(Look::new(connection, id)))
 }
 
 fn exists(path: &Path) -> Result<bool, InboxError> {
@@ -159,10 +158,7 @@ pub(super) fn explain(path: &Path, error: rusqlite::Error) -> InboxError {
 
 /// The inbox for verbs: works beside the daemon and without it, and changes nothing.
 #[derive(Debug)]
-pub struct ReadOnly {
-    connection: Connection,
-    id: u64,
-}
+pub struct ReadOnly(Look);
 
 impl ReadOnly {
     /// Opens the inbox; `None` if none was ever made.
@@ -170,7 +166,7 @@ impl ReadOnly {
     /// # Errors
     /// When it is newer or damaged.
     pub fn open(path: &Path) -> Result<Option<Self>, InboxError> {
-        Ok(for_reading(path)?.map(|(connection, id)| Self { connection, id }))
+        Ok(for_reading(path)?.map(Self))
     }
 
     /// Looks at one committed state.
@@ -179,8 +175,8 @@ impl ReadOnly {
     /// The look's own, and what reading the file says.
     pub fn look<T>(
         &self,
-        look: impl FnOnce(&Look<'_>) -> Result<T, InboxError>,
+        look: impl FnOnce(&Look) -> Result<T, InboxError>,
     ) -> Result<T, InboxError> {
-        super::worker::look_at(&self.connection, self.id, look)
+        super::worker::look_at(&self.0, look)
     }
 }

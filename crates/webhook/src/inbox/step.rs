@@ -24,7 +24,7 @@ pub struct Step {
     pub detail: Option<String>,
 }
 
-impl Look<'_> {
+impl Look {
     /// What happened to a delivery after it was received, in order.
     pub fn steps(&self, sequence: u64) -> Result<Vec<Step>, InboxError> {
         let sql = "SELECT at_ms, word, detail FROM steps WHERE sequence = ?1 ORDER BY number";

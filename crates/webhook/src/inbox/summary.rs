@@ -21,7 +21,7 @@ pub(super) fn rank(state: &DeliveryState) -> u8 {
     }
 }
 
-impl Look<'_> {
+impl Look {
     /// What the match pass found, apart from the effects; `None` if there was none yet.
     pub(super) fn found(&self, sequence: u64) -> Result<Option<DeliveryState>, InboxError> {
         let sql = "SELECT found, found_detail FROM deliveries WHERE sequence = ?1";

@@ -28,9 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Told to a job when it is known whether the transaction that it was part of is on disk.
 type Answer = Box<dyn FnOnce(Option<&Fault>) + Send>;
 /// Runs inside the transaction, or hears that there is none.
-type Job = Box<dyn FnOnce(Option<&Connection>, u64) -> (Ran, Answer) + Send>;
+type Job = Box<dyn FnOnce(Option<&Look>) -> (Ran, Answer) + Send>;
 /// Runs on the reading connection, and answers by itself.
-type Glance = Box<dyn FnOnce(&Connection, u64) + Send>;
+type Glance = Box<dyn FnOnce(&Look) + Send>;
 
 /// Whether what a job did is to be kept.
 enum Ran {
@@ -169,16 +169,16 @@ fn with_answer<T: Send + 'static>(
     job: impl FnOnce(&mut Tx<'_>) -> Result<T, InboxError> + Send + 'static,
 ) -> (Job, oneshot::Receiver<Result<T, InboxError>>) {
     let (sender, receiver) = oneshot::channel();
-    let job = move |db: Option<&Connection>, id: u64| -> (Ran, Answer) {
-        let run = |db: &Connection| {
-            guarded(db, || {
-                let mut tx = Tx::new(db, id);
+    let job = move |look: Option<&Look>| -> (Ran, Answer) {
+        let run = |look: &Look| {
+            guarded(look, || {
+                let mut tx = Tx::new(look);
                 let done = job(&mut tx)?;
                 tx.finish()?;
                 Ok(done)
             })
         };
-        let result = db.map(run);
+        let result = look.map(run);
         let ran = match &result {
             Some(Err(error)) => Ran::Failed(Fault::of(error)),
             _ => Ran::Kept,
@@ -198,28 +198,25 @@ fn with_answer<T: Send + 'static>(
 }
 
 /// Runs what may fail or panic; damage that SQLite finds is told with the file's name.
-fn guarded<T>(
-    db: &Connection,
-    work: impl FnOnce() -> Result<T, InboxError>,
-) -> Result<T, InboxError> {
+fn guarded<T>(look: &Look, work: impl FnOnce() -> Result<T, InboxError>) -> Result<T, InboxError> {
     let caught = catch_unwind(AssertUnwindSafe(work));
     let result = caught.unwrap_or_else(|_| Err(InboxError::Panicked));
     result.map_err(|error| match error {
-        InboxError::Database(error) => open::explain(path_of(db), error),
+        InboxError::Database(error) => open::explain(path_of(look), error),
         other => other,
     })
 }
 
-fn path_of(db: &Connection) -> &Path {
-    Path::new(db.path().unwrap_or_default())
+fn path_of(look: &Look) -> &Path {
+    Path::new(look.db().path().unwrap_or_default())
 }
 
 fn write(mut jobs: mpsc::Receiver<Job>, opened: open::Opened, commits: &watch::Sender<u64>) {
-    let open::Opened { connection: db, lock, id } = opened;
+    let open::Opened { look, lock } = opened;
     while let Some(first) = jobs.blocking_recv() {
-        let changes = db.total_changes();
-        let (answers, committed) = run_group(&db, id, first, &mut jobs);
-        if committed.is_ok() && db.total_changes() != changes {
+        let changes = look.db().total_changes();
+        let (answers, committed) = run_group(&look, first, &mut jobs);
+        if committed.is_ok() && look.db().total_changes() != changes {
             commits.send_modify(|count| *count += 1);
         }
         for answer in answers {
@@ -227,51 +224,50 @@ fn write(mut jobs: mpsc::Receiver<Job>, opened: open::Opened, commits: &watch::S
         }
     }
     // The lock outlives the connection.
-    drop(db);
+    drop(look);
     drop(lock);
 }
 
 /// Runs the first job and those that wait already in one transaction.
 fn run_group(
-    db: &Connection,
-    id: u64,
+    look: &Look,
     first: Job,
     jobs: &mut mpsc::Receiver<Job>,
 ) -> (Vec<Answer>, Result<(), Fault>) {
-    let fault = |error| Fault::of(&open::explain(path_of(db), error));
-    if let Err(error) = db.execute_batch("BEGIN IMMEDIATE") {
-        return (vec![first(None, id).1], Err(fault(error)));
+    let fault = |error| Fault::of(&open::explain(path_of(look), error));
+    if let Err(error) = look.db().execute_batch("BEGIN IMMEDIATE") {
+        return (vec![first(None).1], Err(fault(error)));
     }
     let mut answers = Vec::new();
     let mut next = Some(first);
     while let Some(job) = next {
-        let (answer, ran) = run_job(db, id, job);
+        let (answer, ran) = run_job(look, job);
         answers.push(answer);
         if let Err(why) = ran {
-            roll_back(db);
+            roll_back(look.db());
             return (answers, Err(why));
         }
         next = if answers.len() < GROUP { jobs.try_recv().ok() } else { None };
     }
-    let committed = db.execute_batch("COMMIT").map_err(fault);
+    let committed = look.db().execute_batch("COMMIT").map_err(fault);
     if committed.is_err() {
-        roll_back(db);
+        roll_back(look.db());
     }
     (answers, committed)
 }
 
 /// Runs a job in its savepoint. The error says that the whole transaction cannot go on.
-fn run_job(db: &Connection, id: u64, job: Job) -> (Answer, Result<(), Fault>) {
-    let fault = |error| Fault::of(&open::explain(path_of(db), error));
-    if let Err(error) = db.execute_batch("SAVEPOINT job") {
-        return (job(None, id).1, Err(fault(error)));
+fn run_job(look: &Look, job: Job) -> (Answer, Result<(), Fault>) {
+    let fault = |error| Fault::of(&open::explain(path_of(look), error));
+    if let Err(error) = look.db().execute_batch("SAVEPOINT job") {
+        return (job(None).1, Err(fault(error)));
     }
-    let (ran, answer) = job(Some(db), id);
+    let (ran, answer) = job(Some(look));
     let ended = match ran {
-        Ran::Kept => db.execute_batch("RELEASE job").map_err(fault),
+        Ran::Kept => look.db().execute_batch("RELEASE job").map_err(fault),
         // SQLite undoes everything by itself when the disk is full.
-        Ran::Failed(why) if db.is_autocommit() => Err(why),
-        Ran::Failed(_) => db.execute_batch("ROLLBACK TO job; RELEASE job").map_err(fault),
+        Ran::Failed(why) if look.db().is_autocommit() => Err(why),
+        Ran::Failed(_) => look.db().execute_batch("ROLLBACK TO job; RELEASE job").map_err(fault),
     };
     (answer, ended)
 }
@@ -287,14 +283,10 @@ fn roll_back(db: &Connection) {
 pub(super) struct Reader(Thread<Glance>);
 
 impl Reader {
-    pub(super) fn start(
-        connection: Connection,
-        id: u64,
-        limits: InboxLimits,
-    ) -> Result<Self, InboxError> {
+    pub(super) fn start(look: Look, limits: InboxLimits) -> Result<Self, InboxError> {
         let work = move |mut glances: mpsc::Receiver<Glance>| {
             while let Some(glance) = glances.blocking_recv() {
-                glance(&connection, id);
+                glance(&look);
             }
         };
         Ok(Self(Thread::start("inbox-reader", limits.jobs, work)?))
@@ -302,11 +294,11 @@ impl Reader {
 
     pub(super) async fn run<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&Look<'_>) -> Result<T, InboxError> + Send + 'static,
+        look: impl FnOnce(&Look) -> Result<T, InboxError> + Send + 'static,
     ) -> Result<T, InboxError> {
         let (sender, receiver) = oneshot::channel();
-        let glance = move |db: &Connection, id: u64| {
-            let _ = sender.send(look_at(db, id, look));
+        let glance = move |state: &Look| {
+            let _ = sender.send(look_at(state, look));
         };
         self.0.send(Box::new(glance)).await?;
         receiver.await.map_err(|_| InboxError::Closed)?
@@ -315,12 +307,11 @@ impl Reader {
 
 /// Looks at one state: what is committed meanwhile is not seen.
 pub(super) fn look_at<T>(
-    db: &Connection,
-    id: u64,
-    look: impl FnOnce(&Look<'_>) -> Result<T, InboxError>,
+    state: &Look,
+    look: impl FnOnce(&Look) -> Result<T, InboxError>,
 ) -> Result<T, InboxError> {
-    guarded(db, || {
-        let state = db.unchecked_transaction()?;
-        look(&Look::new(&state, id))
+    guarded(state, || {
+        let _undone = state.db().unchecked_transaction()?;
+        look(state)
     })
 }
