@@ -1,12 +1,14 @@
 //! What the receiver and the spawn wrapper agree on: exit codes, variables, and the JSON that the
 //! wrapper prints and keeps. Names stand here once; both sides and the documentation use them.
 
+mod asker;
 mod status;
 
 use thiserror::Error;
 
 use crate::{BatchId, Cut, EventKey, Json, Number, Source, sanitize};
 
+pub use asker::Asker;
 pub use status::{SessionStatus, Status, Told};
 
 /// Exit code: the batch has its session, now or since an earlier run.
@@ -30,6 +32,8 @@ pub const BATCH_ID: &str = "AGENT_BOX_BATCH_ID";
 pub const BATCH_LOWEST: &str = "AGENT_BOX_BATCH_LOWEST";
 /// Variable: `1` if an event of the batch assigns something to this box.
 pub const BATCH_ASSIGNED: &str = "AGENT_BOX_BATCH_ASSIGNED";
+/// Variable: the receiver's process; a wrapper whose receiver is gone changes nothing.
+pub const BATCH_ASKER: &str = "AGENT_BOX_BATCH_ASKER";
 
 /// Registry: the top-level object that maps batch ids to session ids.
 pub const CLAIMED_BATCHES: &str = "claimedBatches";
@@ -53,6 +57,8 @@ pub struct Request {
     pub count: u64,
     /// Whether one of them assigns something to this box, by its fields and not by its text.
     pub is_assigned: bool,
+    /// Who asks; absent when somebody runs the wrapper by hand.
+    pub asker: Option<Asker>,
 }
 
 /// Why a request cannot be read.
@@ -76,6 +82,7 @@ impl Request {
             (SPAWN_NOTE, self.note.as_ref().map(line)),
             (SPAWN_COUNT, Some(self.count.to_string())),
             (BATCH_ASSIGNED, self.is_assigned.then(|| "1".to_owned())),
+            (BATCH_ASKER, self.asker.as_ref().map(Asker::to_string)),
         ];
         given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
@@ -93,6 +100,10 @@ impl Request {
             note: given(SPAWN_NOTE),
             count: parsed(SPAWN_COUNT, count)?.unwrap_or_default(),
             is_assigned: given(BATCH_ASSIGNED).as_deref() == Some("1"),
+            asker: parsed(
+                BATCH_ASKER,
+                given(BATCH_ASKER).map(|it| Asker::parse(&it).ok_or("it names no process")),
+            )?,
         })
     }
 }
@@ -217,6 +228,7 @@ mod tests {
             note: Some("watch the build".to_owned()),
             count: 3,
             is_assigned: true,
+            asker: Some(Asker { pid: 42, started: 777 }),
         }
     }
 
@@ -243,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_variable_that_cannot_be_read_is_named_and_not_taken_for_absent() {
-        for name in [BATCH_ID, BATCH_LOWEST, SPAWN_SOURCE, SPAWN_KEY, SPAWN_COUNT] {
+        for name in [BATCH_ID, BATCH_LOWEST, BATCH_ASKER, SPAWN_SOURCE, SPAWN_KEY, SPAWN_COUNT] {
             let error = Request::read(|it| (it == name).then(|| "no good".to_owned()));
             assert!(error.unwrap_err().to_string().starts_with(name));
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use agent_box_event::contract::{Answer, Request};
+use agent_box_event::contract::{Answer, Asker, Request};
 use agent_box_event::{BatchId, Topic, hook_name};
 use agent_box_session::{AddRefusal, Agent, ParseNameError, SessionId, SessionName, SessionSpec};
 use agent_box_session_store::{Change, Event, EventKind, IoError, TransactError, Transaction};
@@ -71,6 +71,9 @@ pub enum SpawnError {
         /// The last one that was tried.
         last: String,
     },
+    /// Nobody waits for the answer any more.
+    #[error("the receiver that asked (process {}) is gone; its successor asks again", .0.pid)]
+    Orphaned(Asker),
     /// The entry cannot be made.
     #[error(transparent)]
     Add(#[from] AddRefusal),
@@ -148,6 +151,7 @@ impl Surrounded {
             None => "add a session for webhook events".to_owned(),
         };
         let change = Change::Operator { by: BY.to_owned(), summary };
+        testpoint::hit("spawn.ready");
         let done = self.store.transact(change, |tx| {
             testpoint::hit("spawn.locked");
             self.add(tx, &batch, &mut seeded, warn)
@@ -198,6 +202,13 @@ impl Surrounded {
         warn: &mut dyn FnMut(&str),
     ) -> Result<Done, No> {
         let request = batch.request;
+        // INVARIANT: asked under the lock. What a later receiver is told about this batch, it is
+        // told after the lock was free again (`a_wrapper_whose_receiver_is_gone_changes_nothing`).
+        if let Some(asker) = request.asker
+            && !is_there(asker)
+        {
+            return Err(SpawnError::Orphaned(asker).into());
+        }
         let claims = Claims::read(tx.extra(agent_box_event::contract::CLAIMED_BATCHES))?;
         // By hand there is no batch: a name of its own, and nothing is claimed.
         let named = request.batch.unwrap_or_else(|| unclaimed(tx.mint()));
@@ -258,6 +269,12 @@ impl Surrounded {
     fn lists(&self, name: &SessionName) -> bool {
         self.store.read().map_or(true, |document| document.registry.is_taken(name.as_str()))
     }
+}
+
+fn is_there(asker: Asker) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", asker.pid));
+    // Not to be told is not to be gone, but then nothing may be written either.
+    stat.is_ok_and(|stat| Asker::of_stat(&stat) == Some(asker))
 }
 
 /// What the events are about, if it is known.

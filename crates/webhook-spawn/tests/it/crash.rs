@@ -1,6 +1,10 @@
 //! A wrapper that is killed at any point, and its rerun: one session, one answer.
 
-use agent_box_session::Agent;
+use std::fs;
+use std::process::{Child, Command};
+
+use agent_box_event::contract::{Asker, Request};
+use agent_box_session::{Agent, env};
 
 use crate::scene::{Scene, batch};
 
@@ -53,6 +57,40 @@ fn an_orphaned_wrapper_beside_its_rerun_makes_one_session() {
     scene.test_box.points().release("spawn.written");
     assert_eq!(orphan.wait().expect_success().stdout, again.stdout);
     assert_eq!(scene.hooks().len(), 1);
+}
+
+/// The receiver is killed and its wrapper lives on; the next receiver is told that the box is full
+/// and puts the events into a new batch. Red once without the look at the asker: two sessions.
+#[test]
+fn a_wrapper_whose_receiver_is_gone_changes_nothing() {
+    let mut scene = Scene::new();
+    scene.set(env::HOOK_SESSION_MAX, "1");
+    scene.add("hook-busy", Agent::Shell);
+    let mut receiver = receiver();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", receiver.id())).unwrap();
+    let asked = |number, asker| Request { asker, ..batch(number) };
+    let first = Asker::of_stat(&stat);
+    assert!(first.is_some(), "{stat}");
+
+    scene.test_box.points().arm("spawn.ready", "pause-once");
+    let orphan = scene.wrapper(&asked(7, first), "events").start();
+    scene.test_box.points().wait_reached("spawn.ready");
+    receiver.kill().unwrap();
+    receiver.wait().unwrap();
+    let next = Asker::of_stat(&fs::read_to_string("/proc/self/stat").unwrap());
+    scene.spawn(&asked(7, next), "events").expect_code(75);
+    scene.remove("hook-busy");
+    scene.test_box.points().release("spawn.ready");
+    let told = orphan.wait().expect_code(1);
+    assert!(told.stderr.contains("receiver that asked"), "{}", told.stderr);
+    assert!(scene.hooks().is_empty() && scene.filters().is_empty());
+    scene.spawn(&asked(8, next), "events").expect_success();
+    assert_eq!(scene.hooks().len(), 1);
+}
+
+/// Something that lives until it is killed.
+fn receiver() -> Child {
+    Command::new("sleep").arg("60").spawn().expect("sleep is everywhere")
 }
 
 #[test]

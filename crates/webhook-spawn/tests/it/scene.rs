@@ -134,5 +134,6 @@ pub(crate) fn batch(number: u64) -> Request {
         note: Some("watch the build".to_owned()),
         count: 1,
         is_assigned: false,
+        asker: None,
     }
 }

@@ -28,6 +28,7 @@ const OF_A_SESSION: &[&str] = &[
     env::BATCH_ID,
     env::BATCH_LOWEST,
     env::BATCH_ASSIGNED,
+    env::BATCH_ASKER,
 ];
 
 /// The settings of this user's receiver. Call it before any thread is started: what a service
