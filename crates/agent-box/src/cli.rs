@@ -1,5 +1,6 @@
 //! The command line: what can be said, with examples. No behaviour.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -58,6 +59,16 @@ pub(crate) enum Command {
     /// Called by its unit, not by people
     #[command(hide = true)]
     SpotMonitor(SpotMonitor),
+    /// Signed events from outside: who may send, who is told, and what starts a session
+    #[command(disable_help_flag = true)]
+    Webhook {
+        /// The verb and its arguments; none shows them all
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "VERB")]
+        words: Vec<OsString>,
+    },
+    /// The MCP server that an agent starts
+    #[command(hide = true)]
+    Mcp,
     /// Called by agents, not by people
     #[command(subcommand, hide = true)]
     Hook(Hook),
@@ -90,6 +101,8 @@ pub(crate) struct SpotMonitor {
 pub(crate) enum Hook {
     /// Record which conversation claude is in (JSON on stdin)
     SessionStart,
+    /// Hand over the events that wait for this session (JSON on stdin)
+    Turn,
 }
 
 #[derive(Debug, Subcommand)]

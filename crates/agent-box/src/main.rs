@@ -9,6 +9,7 @@ mod spot;
 mod surroundings;
 mod up;
 mod verbs;
+mod webhooks;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -27,10 +28,13 @@ fn main() -> ExitCode {
         Some("pane-exec") => return agent_box_pane::exec(&arguments[1..]),
         _ => {}
     }
-    // One grammar, two names: existing scripts call `agent-box-session VERB`.
+    // One grammar, further names: existing scripts call `agent-box-session VERB` and
+    // `agent-box-webhook VERB`.
     let called = Path::new(&program).file_name().unwrap_or_default();
     let command = if called == "agent-box-session" {
         Command::Session { verb: SessionCli::parse().verb }
+    } else if called == "agent-box-webhook" {
+        Command::Webhook { words: arguments }
     } else {
         Cli::parse().command
     };
@@ -40,7 +44,10 @@ fn main() -> ExitCode {
         Command::Session { verb } | Command::Verb(verb) => verbs::run(verb),
         Command::Announce { text } => verbs::announce(&text),
         Command::SpotMonitor(arguments) => spot::monitor(&arguments),
+        Command::Webhook { words } => webhooks::run(words),
+        Command::Mcp => webhooks::mcp(),
         Command::Hook(Hook::SessionStart) => Ok(verbs::session_start()),
+        Command::Hook(Hook::Turn) => Ok(webhooks::turn()),
     };
     done.unwrap_or_else(|error| print::fault(&error))
 }

@@ -10,6 +10,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::print;
 use crate::surroundings::{Surrounded, variable};
+use crate::webhooks;
 
 /// For a person at a terminal.
 pub(crate) fn up() -> Result<ExitCode> {
@@ -19,7 +20,10 @@ pub(crate) fn up() -> Result<ExitCode> {
     print::line("  agent-box add NAME --agent shell     ask for a session (claude, codex, shell)");
     print::line("  agent-box ls                         see how they are");
     print::line("  agent-box attach NAME                open one here");
-    let done = keep(&surrounded)?;
+    print::line(
+        "  agent-box webhook                    let events from outside reach or start them",
+    );
+    let done = keep(&surrounded, true)?;
     print::line("agent-box: stopped; the sessions go on, `agent-box up` takes them over again");
     Ok(done)
 }
@@ -27,7 +31,7 @@ pub(crate) fn up() -> Result<ExitCode> {
 /// For a service manager.
 pub(crate) fn supervise() -> Result<ExitCode> {
     be_thrifty();
-    keep(&Surrounded::open()?)
+    keep(&Surrounded::open()?, false)
 }
 
 /// The C library's memory pools: one per thread would keep tens of megabytes after a busy moment.
@@ -58,7 +62,8 @@ fn is_inside(surrounded: &Surrounded) -> bool {
     })
 }
 
-fn keep(surrounded: &Surrounded) -> Result<ExitCode> {
+/// Keeps sessions until told to end; with webhooks it takes in events too, where no service does.
+fn keep(surrounded: &Surrounded, with_webhooks: bool) -> Result<ExitCode> {
     if is_inside(surrounded) {
         bail!(
             "this is a session of the box itself, and its supervisor would end with it; start it \
@@ -83,6 +88,7 @@ fn keep(surrounded: &Surrounded) -> Result<ExitCode> {
         }
     }
     let starter = surrounded.starter()?;
+    let webhooks = with_webhooks.then(webhooks::Beside::start).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(128)
@@ -90,9 +96,13 @@ fn keep(surrounded: &Surrounded) -> Result<ExitCode> {
         .thread_stack_size(512 * 1024)
         .build()
         .context("cannot start the event loop")?;
-    runtime.block_on(run(starter))?;
+    let done = runtime.block_on(run(starter));
     // A hung start must not keep the program from ending.
     runtime.shutdown_background();
+    if let Some(webhooks) = webhooks {
+        webhooks.end();
+    }
+    done?;
     Ok(ExitCode::from(print::DONE))
 }
 

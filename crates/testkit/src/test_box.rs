@@ -51,6 +51,8 @@ impl TestBox {
         put("SHELL", "/bin/sh".into());
         put("AGENT_BOX_RUNTIME_DIR", runtime.into());
         put("AGENT_BOX_AGENT_BINS", agents.join(" ").into());
+        // A receiver listens on a socket of the home only.
+        put("LOCAL_WEBHOOK_PORT", "0".into());
         put(TestPoints::VARIABLE, points.directory().into());
         if getuid().is_root() {
             // The owner of a container says so; else agents refuse to run unattended as root.

@@ -62,6 +62,8 @@ use watch::SessionWatch;
 const TICK_MS: u64 = 30_000;
 /// How long runs of the wrapper may go on when the daemon is to end.
 const DRAIN: Duration = Duration::from_secs(10);
+/// The longest rest between two passes while there is work.
+const LONGEST_REST: Duration = Duration::from_millis(100);
 /// The first pause after the inbox failed.
 const TROUBLE_MS: u64 = 1_000;
 
@@ -127,6 +129,9 @@ pub(crate) struct Engine {
     /// When the lease of each session was last renewed.
     renewed: HashMap<String, u64>,
     retain_at_ms: u64,
+    /// Why nobody knows which sessions there are; said once.
+    blind: Option<String>,
+    is_unusable_said: bool,
     /// After the inbox failed: not before this, and what was said of it.
     pause_until_ms: u64,
     trouble: Option<String>,
@@ -159,6 +164,8 @@ impl Engine {
             stampings: JoinSet::new(),
             renewed: HashMap::new(),
             retain_at_ms: 0,
+            blind: None,
+            is_unusable_said: false,
             pause_until_ms: 0,
             trouble: None,
         }
@@ -170,7 +177,10 @@ impl Engine {
         // What a crash left frozen comes first.
         self.pass_once(true).await;
         loop {
+            let begun = Instant::now();
             let wake_ms = self.pass_once(false).await;
+            // A storm of deliveries must not become a storm of passes: they may take half the time.
+            let earliest = Instant::now() + begun.elapsed().min(LONGEST_REST);
             let pause = Duration::from_millis(wake_ms.saturating_sub(now_ms()).max(1));
             let wake = Instant::now() + pause;
             // Every branch is cancel-safe: what is not received now is there the next time.
@@ -183,6 +193,7 @@ impl Engine {
                 () = sleep_until(wake) => {}
                 () = over(&mut shutdown) => break,
             }
+            sleep_until(earliest).await;
         }
         self.drain().await;
     }

@@ -66,6 +66,9 @@ pub enum ServeError {
     /// The ingress cannot be made.
     #[error("cannot prepare the ingress")]
     Ingress(#[source] io::Error),
+    /// One of its parts ended by itself.
+    #[error("a part of the receiver ended; the log says why")]
+    Part,
     /// The event loop cannot be made.
     #[error("cannot start the event loop")]
     Loop(#[source] io::Error),
@@ -151,11 +154,15 @@ async fn serve(
     tasks.spawn(engine.run(shutdown.clone()));
     tasks.spawn(peers::serve(peers, hub.clone(), shutdown.clone()));
     tasks.spawn(peers::serve_legacy(paths.instances(), hub, shutdown.clone()));
-    let mut shutdown = shutdown;
-    tasks.spawn(ingress::serve(listeners, ingress, async move { over(&mut shutdown).await }));
+    let mut ends = shutdown.clone();
+    tasks.spawn(ingress::serve(listeners, ingress, async move { over(&mut ends).await }));
     ready();
     while let Some(ended) = tasks.join_next().await {
         ended.expect("BUG: no part of the receiver panics or is ended by another");
+        // A part that ends by itself has said why; whoever started the whole starts it again.
+        if !*shutdown.borrow() && shutdown.has_changed().is_ok() {
+            return Err(ServeError::Part);
+        }
     }
     Ok(())
 }

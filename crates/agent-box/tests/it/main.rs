@@ -34,6 +34,14 @@ mod scene;
 mod spot;
 #[cfg(feature = "testpoints")]
 mod story;
+#[path = "../shared/webhook_box.rs"]
+mod webhook_box;
+mod webhook_hook;
+#[cfg(feature = "testpoints")]
+mod webhook_killed;
+mod webhook_peers;
+mod webhook_same;
+mod webhook_story;
 
 /// The promises of [`races`] are only tested when programs can be held at their points.
 #[cfg(not(feature = "testpoints"))]

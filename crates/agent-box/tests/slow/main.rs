@@ -10,6 +10,12 @@ mod interleaving;
 #[path = "../shared/oracle.rs"]
 mod oracle;
 
+#[path = "../shared/webhook_box.rs"]
+mod webhook_box;
+#[cfg(feature = "testpoints")]
+mod webhook_killed;
+mod webhook_thousand;
+
 /// Another seed plays other scripts.
 #[cfg(feature = "testpoints")]
 const SEED: u64 = 0x5eed_2026_1201;

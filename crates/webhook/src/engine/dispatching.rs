@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use agent_box_event::contract::{Answer, Request};
+use agent_box_event::contract::{Answer, Asker, Request};
 use agent_box_event::{
     Batch, BatchId, Hold, Lane, Lease, Limits, NextStep, Topic, WaitReason, after_exit, dispatch,
     is_assignment, objects_of,
@@ -58,7 +58,15 @@ impl Engine {
 
     /// Starts what can be started; answers with when something that waits ends by itself.
     pub(super) async fn dispatch(&mut self, now: u64) -> Result<Option<u64>, InboxError> {
-        let view = move |look: &Look<'_>| {
+        if !self.parts.wrapper.is_usable() {
+            // What is wanted waits for an installation that is whole, and is not given up.
+            if !std::mem::replace(&mut self.is_unusable_said, true) {
+                let program = self.parts.wrapper.program.display();
+                tracing::error!("no session is started for events: {program} is missing");
+            }
+            return Ok(None);
+        }
+        let view = move |look: &Look| {
             Ok(View {
                 lanes: look.lanes()?,
                 starts: look.starts(now.saturating_sub(DAY_MS))?,
@@ -180,7 +188,7 @@ impl Engine {
     }
 
     async fn ask(&self, sequence: u64, known: Known<'_>) -> Result<Option<Asked>, InboxError> {
-        let look = move |look: &Look<'_>| {
+        let look = move |look: &Look| {
             let told = look.messages_of(sequence)?;
             Ok((look.delivery(sequence)?, look.body(sequence)?, told))
         };
@@ -273,6 +281,9 @@ impl Engine {
     }
 
     fn start_due(&mut self, frozen: Vec<FrozenBatch>, now: u64) {
+        if !self.parts.wrapper.is_usable() {
+            return;
+        }
         for batch in frozen {
             if batch.not_before_ms <= now && !self.running.contains_key(&batch.id.number) {
                 self.start(batch);
@@ -366,7 +377,7 @@ fn has_it(told: &[Told], owner: &str) -> bool {
 }
 
 /// The deliveries that wait for a claim.
-fn claimed(look: &Look<'_>) -> Result<BTreeSet<u64>, InboxError> {
+fn claimed(look: &Look) -> Result<BTreeSet<u64>, InboxError> {
     let mut claimed = BTreeSet::new();
     for member in look.lanes()?.iter().flat_map(|lane| &lane.waiting) {
         let reason = look.member(member.sequence)?.and_then(|it| it.reason);
@@ -411,8 +422,14 @@ async fn hand_over(inbox: Inbox, wrapper: Wrapper, batch: FrozenBatch, changes: 
         note: batch.note,
         count: batch.members.len() as u64,
         is_assigned: batch.is_assigned,
+        asker: myself(),
     };
     let run = wrapper.spawn(&request, batch.text).await;
     agent_box_testpoint::hit("webhook.spawned");
     Ran { batch: id, begun: Ok(attempts), run, changes }
+}
+
+/// This process, by which an orphaned wrapper knows that it is one.
+fn myself() -> Option<Asker> {
+    Asker::of_stat(&std::fs::read_to_string("/proc/self/stat").ok()?)
 }

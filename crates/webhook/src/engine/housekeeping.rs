@@ -43,8 +43,13 @@ impl Engine {
                     self.are_claims_stale = true;
                 }
                 self.roster.status = Some(status);
+                self.blind = None;
             }
-            Err(reason) => tracing::warn!(reason, "cannot learn which sessions there are"),
+            Err(reason) if self.blind.as_ref() == Some(&reason) => {}
+            Err(reason) => {
+                tracing::warn!(reason, "cannot learn which sessions there are");
+                self.blind = Some(reason);
+            }
         }
         // Whoever said that the box is full is asked again.
         self.is_full = false;

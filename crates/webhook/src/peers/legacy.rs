@@ -138,7 +138,7 @@ async fn tell_some(hub: &Hub, key: &str, sockets: Vec<Socket>) -> Result<Round, 
     }
     for message in &waiting.messages {
         let sequence = message.sequence;
-        let look = move |look: &crate::inbox::Look<'_>| {
+        let look = move |look: &crate::inbox::Look| {
             Ok((look.delivery(sequence)?, look.body(sequence)?))
         };
         if let (Some(delivery), Some(body)) = hub.inbox.read(look).await? {
