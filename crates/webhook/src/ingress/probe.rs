@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::Parsed;
 
-    const PATHS: &[&str] = &["a", "a.b", "b", "a.b.c", "", "c.a"];
+    const PATHS: &[&str] = &["a", "a.b", "b", "a.b.c", "", "c.a", "repository.full_name"];
 
     fn agrees(document: &[u8]) {
         let tree = serde_json::from_slice::<serde_json::Value>(document);
@@ -203,6 +203,17 @@ mod tests {
         for case in cases {
             agrees(case);
         }
+    }
+
+    #[test]
+    fn it_agrees_with_a_tree_on_the_fuzzers_corpus() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/body");
+        let mut count = 0;
+        for body in std::fs::read_dir(folder).unwrap() {
+            agrees(&std::fs::read(body.unwrap().path()).unwrap());
+            count += 1;
+        }
+        assert!(count > 20, "{count} bodies in {folder}");
     }
 
     #[test]
