@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use agent_box_session::SessionId;
 use clap::{Args, Parser, Subcommand};
 
 /// Keeps coding agents running in tmux sessions, exactly those you asked for.
@@ -103,6 +104,12 @@ pub(crate) enum Hook {
     SessionStart,
     /// Hand over the events that wait for this session (JSON on stdin)
     Turn,
+    /// Hand a message to a session's agent (on stdin)
+    Tell {
+        /// The session's id
+        #[arg(long, value_name = "ID")]
+        session_id: SessionId,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Mcp => webhooks::mcp(),
         Command::Hook(Hook::SessionStart) => Ok(verbs::session_start()),
         Command::Hook(Hook::Turn) => Ok(webhooks::turn()),
+        Command::Hook(Hook::Tell { session_id }) => verbs::tell(session_id),
     };
     done.unwrap_or_else(|error| print::fault(&error))
 }

@@ -3,6 +3,7 @@
 mod edit;
 mod history;
 mod look;
+mod tell;
 
 use std::io::Read as _;
 use std::process::ExitCode;
@@ -14,6 +15,8 @@ use anyhow::Result;
 use crate::cli::Verb;
 use crate::print;
 use crate::surroundings::{Surrounded, running_tmux, variable};
+
+pub(crate) use tell::tell;
 
 /// Carries out one verb.
 pub(crate) fn run(verb: Verb) -> Result<ExitCode> {

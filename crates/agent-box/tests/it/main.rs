@@ -7,6 +7,7 @@ mod acceptance_restart;
 mod acceptance_rotation;
 mod acceptance_sessions;
 mod acceptance_status;
+mod acceptance_subscriptions;
 mod cases_cli;
 mod cases_damage;
 mod cases_ending;
