@@ -70,6 +70,7 @@ pub(super) fn start(words: &[String], around: &Surroundings) -> Result<Start, Re
         [login, status] if login == "login" && status == "status" => {
             return Ok(Start::Answer("Logged in using an API key".to_owned(), 0));
         }
+        [queue, thread, message] if queue == "queue" => return queued(thread, message, around),
         _ => {}
     }
     let parsed = TABLE.parse(words)?;
@@ -89,10 +90,7 @@ pub(super) fn start(words: &[String], around: &Surroundings) -> Result<Start, Re
         return Err(Refusal::new(1, "Error: stdin is not a terminal"));
     }
 
-    let base = match around.variable("CODEX_HOME") {
-        Some(directory) => PathBuf::from(directory),
-        None => around.home.join(".codex"),
-    };
+    let base = base(around);
     let sessions = base.join("sessions");
     let chosen = parsed.value(&["-C", "--cd"]);
     let directory = chosen.map_or_else(|| around.directory.clone(), |to| around.directory.join(to));
@@ -144,6 +142,31 @@ pub(super) fn start(words: &[String], around: &Surroundings) -> Result<Start, Re
             refused,
         }),
     }))
+}
+
+fn base(around: &Surroundings) -> PathBuf {
+    match around.variable("CODEX_HOME") {
+        Some(directory) => PathBuf::from(directory),
+        None => around.home.join(".codex"),
+    }
+}
+
+/// `codex queue --thread=ID --message=TEXT`; taken at once, as by one that is idle.
+fn queued(thread: &str, message: &str, around: &Surroundings) -> Result<Start, Refusal> {
+    let id = thread.strip_prefix("--thread=").ok_or_else(|| unexpected(thread))?;
+    let text = message.strip_prefix("--message=").ok_or_else(|| unexpected(message))?;
+    let Some(rollout) = find(&base(around).join("sessions"), &format!("-{id}.jsonl")) else {
+        let refused = format!(
+            "Error: failed to queue session message: thread/queue/add failed: failed to read \
+             thread: invalid thread-store request: no rollout found for thread id {id} (code \
+             -32603)"
+        );
+        return Err(Refusal::new(1, refused));
+    };
+    let (id, directory) = (id.to_owned(), String::new());
+    let thread = Codex { id, rollout, directory, resumed: true, _writer: None, refused: false };
+    thread.record("user", text);
+    Ok(Start::Answer(format!("Queued message for thread {}.", thread.id), 0))
 }
 
 fn rollout_of(id: &str) -> String {
