@@ -15,6 +15,10 @@ use crate::agent::Choice;
 use crate::arguments::{self, Arguments};
 use crate::cap::{Cap, cap};
 
+/// How long the registry's lock is waited for: with ten wrappers at once on a slow disk the last
+/// one waits for nine.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
 /// How long tmux may take; the cap then counts without it.
 const TMUX_DEADLINE: Duration = Duration::from_secs(1);
 
@@ -70,7 +74,7 @@ impl Surrounded {
                 .collect(),
         });
         Ok(Self {
-            store: Store::open(place.paths())?,
+            store: Store::open(place.paths())?.with_lock_wait(LOCK_WAIT),
             tmux: tmux.with_deadline(TMUX_DEADLINE),
             webhook,
             user: place.user,

@@ -30,9 +30,9 @@ pub(crate) fn tell(session: SessionId, message: &str) -> Answer {
     match run(&program, session, message) {
         Ok((true, _)) => Answer::Done,
         Ok((false, said)) => {
-            let reason = said.lines().next().unwrap_or_default().trim().to_owned();
-            let reason =
-                if reason.is_empty() { "agent-box could not tell it".to_owned() } else { reason };
+            // Warnings stand before the reason.
+            let reason = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+            let reason = reason.unwrap_or("agent-box could not tell it").to_owned();
             Answer::NotNow(reason)
         }
         Err(error) => Answer::NotNow(format!("cannot run {}: {error}", program.display())),
@@ -78,6 +78,6 @@ fn run(program: &Path, session: SessionId, message: &str) -> io::Result<(bool, S
     let success = running.0.wait()?.success();
     said.rewind()?;
     let mut text = String::new();
-    let _ = said.take(4096).read_to_string(&mut text);
+    let _ = said.take(1 << 16).read_to_string(&mut text);
     Ok((success, text))
 }

@@ -66,7 +66,8 @@ fn codex_is_told_by_the_program_that_knows_how() {
 
 #[test]
 fn why_codex_was_not_told_is_passed_on() {
-    let (_directory, scene) = beside("echo 'no conversation yet' >&2; exit 1");
+    let (_directory, scene) =
+        beside("echo 'a warning' >&2; echo 'no conversation yet' >&2; exit 1");
     let session = scene.add("a", Agent::Codex);
     let told = deliver(&scene, session, "hello");
     assert_eq!(told, json!({"told": "waiting", "reason": "no conversation yet"}));
