@@ -105,7 +105,7 @@ fn every_real_payload_has_a_line_that_lacks_nothing() {
         let generic = summary::generic(&example.event(), &source());
         assert!(!generic.as_str().contains('\n'));
     }
-    assert!(lacking.is_empty(), "a field has another name:\n{:#?}", lacking);
+    assert!(lacking.is_empty(), "a field has another name:\n{lacking:#?}");
 }
 
 #[test]
@@ -199,10 +199,9 @@ fn what_work_is_about_is_found_in_real_payloads() {
             objects_of(&example.event()).iter().map(ToString::to_string).collect();
         let has = |start: &str| objects.iter().any(|it| it.starts_with(start));
         let fits = match example.kind.as_str() {
-            "issues" => has("issue:") || has("pr:"),
-            "issue_comment" => has("issue:") || has("pr:"),
+            "issues" | "issue_comment" => has("issue:") || has("pr:"),
             "pull_request" | "pull_request_review" | "pull_request_review_comment" => has("pr:"),
-            "push" => has("commit:") && (has("branch:")),
+            "push" => has("commit:") && has("branch:"),
             "workflow_run" => has("run:") && has("commit:") && has("branch:"),
             "workflow_job" => has("run:") && has("commit:"),
             "check_run" | "check_suite" | "status" | "deployment_status" => has("commit:"),
