@@ -1,11 +1,11 @@
 //! The MCP server as a client sees it: a real process, lines on its pipes.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
 use agent_box_testkit::within;
+use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
 
 use crate::verbs::{Scene, put};
@@ -14,7 +14,7 @@ use crate::verbs::{Scene, put};
 pub(crate) struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
-    lines: Receiver<String>,
+    stdout: Option<BufReader<ChildStdout>>,
     last_id: u64,
 }
 
@@ -27,16 +27,8 @@ impl Client {
             .stderr(Stdio::inherit())
             .spawn()
             .unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            for line in stdout.lines() {
-                if line.map_or(true, |line| sender.send(line).is_err()) {
-                    break;
-                }
-            }
-        });
-        Self { stdin: child.stdin.take(), child, lines, last_id: 0 }
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take().map(BufReader::new));
+        Self { child, stdin, stdout, last_id: 0 }
     }
 
     pub(crate) fn initialized(scene: &Scene, capabilities: &Value) -> Self {
@@ -58,14 +50,27 @@ impl Client {
     /// The next line, as JSON.
     #[track_caller]
     pub(crate) fn hear(&mut self) -> Value {
-        let line = self.lines.recv_timeout(Duration::from_secs(10)).expect("a line");
-        serde_json::from_str(&line).unwrap()
+        self.hears_within(Duration::from_secs(10)).expect("a line")
     }
 
-    /// Whether a line comes within this time.
+    /// The line that comes within this time, if one does.
     pub(crate) fn hears_within(&mut self, time: Duration) -> Option<Value> {
-        let line = self.lines.recv_timeout(time).ok()?;
+        let stdout = self.stdout.as_mut()?;
+        if stdout.buffer().is_empty() {
+            let time = time.try_into().unwrap();
+            let mut readable = [PollFd::new(stdout.get_ref(), PollFlags::IN)];
+            if poll(&mut readable, Some(&time)).unwrap() == 0 {
+                return None;
+            }
+        }
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
         Some(serde_json::from_str(&line).unwrap())
+    }
+
+    /// Closes its end of the server's output.
+    pub(crate) fn stop_listening(&mut self) {
+        self.stdout = None;
     }
 
     /// The answer to a request.

@@ -205,3 +205,17 @@ fn what_waits_is_read_and_acknowledged_once_the_client_has_it() {
     peer.say(&ToPeer::End { waiting: 3, left_out: 0 });
     client.end();
 }
+
+#[test]
+fn a_client_that_reads_no_more_acknowledges_nothing() {
+    let mut scene = Scene::in_session();
+    scene.set("AGENT_BOX_CHANNEL", "1");
+    let daemon = Daemon::at(&scene);
+    let mut client = Client::initialized(&scene, &json!({}));
+    let mut peer = daemon.welcome();
+    client.stop_listening();
+    peer.say(&ToPeer::Message(message(1, false)));
+    let mut line = String::new();
+    assert_eq!(peer.lines.read_line(&mut line).unwrap(), 0, "{line}");
+    client.end();
+}

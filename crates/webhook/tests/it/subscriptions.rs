@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use agent_box_webhook::filters::Owner;
 use serde_json::json;
 
-use crate::verbs::{Done, Scene, program, put, read_json};
+use crate::beside::Beside;
+use crate::verbs::{Scene, put, read_json};
 
 #[test]
 fn a_session_subscribes_with_topic_and_note() {
@@ -264,26 +265,6 @@ fn declared_rules_are_shown_as_they_count() {
     );
 }
 
-/// The program in a directory where a stub of the wrapper stands beside it.
-struct Beside(std::path::PathBuf);
-
-impl Beside {
-    fn new(scene: &Scene) -> Self {
-        let programs = scene.home().join("programs");
-        std::fs::create_dir_all(&programs).unwrap();
-        std::fs::copy(program(), programs.join("webhook")).unwrap();
-        Self(programs)
-    }
-
-    fn run(&self, scene: &Scene, status: &serde_json::Value, words: &[&str]) -> Done {
-        let wrapper = self.0.join("agent-box-webhook-spawn");
-        put(&wrapper, &format!("#!/bin/sh\necho '{status}'\n"));
-        std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o700)).unwrap();
-        let mut command = scene.command_of(&self.0.join("webhook"), words);
-        Done::of(command.output().unwrap()).expect(0)
-    }
-}
-
 #[test]
 fn at_the_ceiling_the_list_warns_on_stderr_and_stays_json() {
     let scene = Scene::in_session();
@@ -291,7 +272,7 @@ fn at_the_ceiling_the_list_warns_on_stderr_and_stays_json() {
     let (at_rest, beside) = (scene.list(), Beside::new(&scene));
     let list = |live: u64| {
         let status = json!({"hookSessions": {"live": live, "max": 2}, "sessions": []});
-        let done = beside.run(&scene, &status, &["ls"]);
+        let done = beside.answer(&status).run(&scene, &["ls"]).expect(0);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&done.stdout).unwrap(), at_rest);
         done.stderr
     };
@@ -306,8 +287,9 @@ fn subscribing_a_session_that_is_not_there_is_warned_of() {
     let beside = Beside::new(&scene);
     let session = json!({"sessionId": "i", "name": "main", "agent": "claude", "active": true});
     let status = json!({"hookSessions": {"live": 0, "max": 2}, "sessions": [session]});
-    let subscribe =
-        |name: &str| beside.run(&scene, &status, &["subscribe", "o/r", "--session", name]).stderr;
+    let subscribe = |name: &str| {
+        beside.answer(&status).run(&scene, &["subscribe", "o/r", "--session", name]).stderr
+    };
     assert_eq!(subscribe("main"), "");
     assert!(subscribe("mian").contains("no session is called \"mian\""));
 }
