@@ -1,9 +1,10 @@
 //! The vocabulary of agent-box webhooks and every decision about a delivery, as pure functions.
 //!
 //! Owns: sources, delivery ids, keys, topics and patterns, the rule language, subscriptions and
-//! standing watches, what counts as noise and as a failing CI outcome, claims, the dispatch
-//! (window, cap, fairness, budgets), retries, untrusted text and its frame, and the contract
-//! between receiver and spawn wrapper. Refuses to know: HTTP, signatures, files, databases,
+//! standing watches with the JSON of their files, declared policies, what counts as noise and as a
+//! failing CI outcome, claims, the dispatch (window, cap, fairness, budgets), retries, what an
+//! event says in one line, untrusted text and its frame, and the contract between receiver and
+//! spawn wrapper. Refuses to know: HTTP, signatures, files, databases,
 //! clocks, sessions and tmux. Time is an argument, in milliseconds since 1970; payloads are read
 //! through [`Payload`], so that nothing here parses bytes.
 //!
@@ -18,6 +19,7 @@
 //! - Nothing fails open: without a key, a topic or a readable rule nothing is delivered.
 //! - No payload yields a line that reads as trusted, even one that knows the message's fence.
 //! - Muting yourself never hides your own CI result; the noise layer does not switch that off.
+//! - What stands in a filter file and is not understood stays in it, whatever is edited.
 //! - A batch that must wait stays waiting: no function here drops one.
 //! - Members of a batch keep the order in which they were received, and every waiting key gets
 //!   its turn: a busy key goes behind all that waited when it last started.

@@ -52,7 +52,7 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ),
     (
         "deployment",
-        "deployment to {deployment.environment} {word action|task} on {repo}@{deployment.ref} by \
+        "deployment to {deployment.environment} {word action} on {repo}@{deployment.ref} by \
          {sender}[: {deployment.description}][ {url deployment.url}]",
     ),
     (

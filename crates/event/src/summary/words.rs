@@ -19,8 +19,8 @@ const WORDS: &str = "\
     pending_change_cancelled pending_tier_change performed pinned prereleased privatized \
     promote_to_enterprise publicized publicly_leaked published pull_request pull_request_body \
     pull_request_comment pull_request_review pull_request_review_comment pull_request_title \
-    purchased queued ready_for_review reintroduced released removed removed_from_repository \
-    renamed reopened reopened_by_user reordered reported requested requested_action rerequested \
+    purchased queued ready_for_review reintroduced rejected released removed removed_from_repository \
+    renamed reopen reopened reopened_by_user reordered reported requested requested_action rerequested \
     resolve resolved restored review_request_removed review_requested revoked skipped stale \
     started startup_failure sub_issue_added sub_issue_removed submitted success suspend \
     synchronize tag tier_changed timed_out transferred typed unanswered unarchived unassigned \
