@@ -36,6 +36,11 @@ impl WebhookPaths {
         self.state.join("sources.json")
     }
 
+    /// The lock that every writer of sources holds: flock(2), 5 s deadline.
+    pub fn sources_lock(&self) -> PathBuf {
+        self.state.join("sources.lock")
+    }
+
     /// The secret that `setup` made for a source.
     pub fn secret(&self, source: &str) -> PathBuf {
         self.state.join(format!("{source}.secret"))

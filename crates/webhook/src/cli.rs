@@ -12,6 +12,7 @@ pub(crate) mod context;
 pub(crate) mod print;
 mod read;
 mod serve;
+mod sources;
 mod subscriptions;
 
 pub use context::Context;
@@ -41,6 +42,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    #[command(flatten)]
+    Sources(sources::Verb),
     #[command(flatten)]
     Subscriptions(subscriptions::Verb),
     #[command(flatten)]
@@ -72,6 +75,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>, context: &Context) -> Exit
 
 fn dispatch(verb: Verb, context: &Context) -> Done {
     match verb {
+        Verb::Sources(verb) => sources::run(&verb, context),
         Verb::Subscriptions(verb) => subscriptions::run(verb, context),
         Verb::Read(verb) => read::run(&verb, context),
         Verb::Serve(verb) => serve::run(&verb, context),

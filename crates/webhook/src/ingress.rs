@@ -37,6 +37,7 @@ mod scheme;
 mod secret;
 mod server;
 mod source_cache;
+mod source_file;
 mod sources;
 mod spool;
 mod stamp;
@@ -56,6 +57,7 @@ pub use refusals::RefusalCount;
 pub use scheme::Scheme;
 pub use secret::{MIN_KEY_BYTES, Secret, SecretProblem};
 pub use server::{Listener, serve};
+pub use source_file::{SetUp, SourceEditError, drop_old, rotate, set_up};
 pub use sources::{DEFAULT_MAX_BYTES, SourceSettings, Sources};
 
 use budget::Budget;

@@ -84,19 +84,21 @@ pub(crate) fn open(
         key,
         sender,
         is_id_ours: named.is_none(),
-        id: named.unwrap_or_else(|| id_of(&digest)),
+        id: named.unwrap_or_else(|| id_of(&digest, received_ms)),
         digest,
         body,
         received_ms,
     }))
 }
 
-/// The id of a delivery whose sender gave none: its body's. So a repeated attempt is a duplicate,
-/// and so is a second event with the very same body; senders without ids put a time or a number
-/// into each body, or can be told to send the delivery header.
-fn id_of(digest: &BodyDigest) -> DeliveryId {
-    let id = format!("sha256:{}", hex(&digest.0));
-    DeliveryId::parse(&id).expect("BUG: hexadecimal digits are a delivery id")
+/// So long the very same body of a sender without ids is taken for a repeated attempt.
+const SAME_ATTEMPT_MS: u64 = 600_000;
+
+/// The id of a delivery whose sender gave none: its body's, within ten minutes. So a repeated
+/// attempt is a duplicate, and the same news on another day is not.
+fn id_of(digest: &BodyDigest, received_ms: u64) -> DeliveryId {
+    let id = format!("sha256:{}.{}", hex(&digest.0[..16]), received_ms / SAME_ATTEMPT_MS);
+    DeliveryId::parse(&id).expect("BUG: digits are a delivery id")
 }
 
 fn is_form(headers: &HeaderMap) -> bool {

@@ -229,6 +229,16 @@ impl Scheme {
         }
     }
 
+    /// Of a source that names none: as the reference reads it.
+    pub(crate) fn unsaid(source: &str, format: Option<&str>) -> Self {
+        match format {
+            Some("github") => Self::GitHub,
+            Some("generic") => Self::Hex,
+            _ if source == "github" => Self::GitHub,
+            _ => Self::Hex,
+        }
+    }
+
     /// Whether the sender makes the secret itself.
     pub fn has_senders_secret(self) -> bool {
         self.profile().has_senders_secret

@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 use crate::disk;
 use crate::inbox::Format;
 
-use super::proof::companions;
+use super::proof::{self, companions};
 use super::scheme::{Scheme, Shape};
 use super::secret::{self, Secret, SecretProblem};
 
@@ -35,7 +35,7 @@ const MOST_BYTES: u64 = 100 * 1024 * 1024;
 const DEFAULT_TOLERANCE_S: u64 = 300;
 const MOST_TOLERANCE_S: u64 = 86_400;
 /// Each active secret costs one MAC over every body.
-const MAX_KEYS: usize = 8;
+pub(crate) const MAX_KEYS: usize = 8;
 
 /// All sources, as the file says at one moment.
 #[derive(Clone, Debug)]
@@ -79,6 +79,57 @@ impl SourceSettings {
     /// How many secrets are active.
     pub fn active_secrets(&self) -> usize {
         self.keys.len()
+    }
+
+    /// The header that carries the signature, in lower case.
+    pub fn signature_header(&self) -> &str {
+        self.signature_header.as_str()
+    }
+
+    /// Whether what happened stands in a header, and not in the body.
+    pub(crate) fn has_event_header(&self) -> bool {
+        self.event_header.is_some()
+    }
+
+    /// The secret to enter at the sender, for a person who asked to see it. Secrets that are
+    /// decoded for use are not kept as text.
+    pub(crate) fn newest_secret(&self) -> Option<String> {
+        let is_decoded = self.shape() == Shape::Standard;
+        let newest = self.keys.first().filter(|_| !is_decoded)?;
+        String::from_utf8(newest.bytes().to_vec()).ok()
+    }
+
+    /// The headers of a delivery of this source: proof, id, and the kind where that has a header.
+    pub(crate) fn sign(
+        &self,
+        body: &[u8],
+        id: &str,
+        event: Option<&str>,
+        now_ms: u64,
+    ) -> Result<Vec<(String, String)>, String> {
+        let name = &self.name;
+        let Some(key) = self.keys.first() else { return Err(format!("{name} has no secret")) };
+        let mut headers = proof::sign(self, key, body, id, now_ms);
+        let mut add = |header: &Option<HeaderName>, value: &str| {
+            let header = header.as_ref().map(HeaderName::as_str);
+            if let Some(header) = header.filter(|it| headers.iter().all(|(name, _)| name != it)) {
+                headers.push((header.to_owned(), value.to_owned()));
+            }
+        };
+        add(&self.delivery_header, id);
+        if let Some(event) = event {
+            if !self.has_event_header() {
+                let path = self.event_paths.first().map_or("type", String::as_str);
+                return Err(format!("{name} says what happened in the body, as `{path}`"));
+            }
+            if event.is_empty()
+                || !event.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
+            {
+                return Err("an event is a word of plain letters".to_owned());
+            }
+            add(&self.event_header, event);
+        }
+        Ok(headers)
     }
 
     pub(crate) fn shape(&self) -> Shape {
@@ -177,6 +228,12 @@ fn document(path: &Path) -> Result<(Map<String, Value>, u32), String> {
     }
 }
 
+/// Where a secret stands.
+enum Place<'a> {
+    Inline(&'a str),
+    File(PathBuf),
+}
+
 /// Reads the options of one source.
 struct SourceReader<'a> {
     options: &'a Map<String, Value>,
@@ -234,13 +291,7 @@ impl<'a> SourceReader<'a> {
     /// Without a scheme, a source is read as the reference reads it.
     fn scheme(&mut self, name: &Source) -> Option<Scheme> {
         let Some(value) = self.options.get("scheme") else {
-            let format = self.text("format");
-            let is_github = match format {
-                Some("github") => true,
-                Some("generic") => false,
-                _ => name.as_str() == "github",
-            };
-            return Some(if is_github { Scheme::GitHub } else { Scheme::Hex });
+            return Some(Scheme::unsaid(name.as_str(), self.text("format")));
         };
         let scheme = value.as_str().and_then(Scheme::parse);
         if scheme.is_none() {
@@ -253,25 +304,32 @@ impl<'a> SourceReader<'a> {
     /// The active secrets, and the files that were looked at for them. A secret that cannot be
     /// used takes nothing away from the others.
     fn keys(&mut self, scheme: Option<Scheme>) -> (Vec<Secret>, Vec<PathBuf>) {
-        let mut inline: Vec<&str> = self.text("secret").into_iter().collect();
-        let mut named: Vec<&str> = Vec::new();
-        if inline.is_empty() {
-            named.extend(self.text("secretFile"));
-        }
-        inline.extend(self.texts("secrets"));
-        named.extend(self.texts("secretFiles"));
-        let files: Vec<PathBuf> = named.iter().map(|name| self.state.join(name)).collect();
+        // The first one is the newest, with which `emit` signs.
+        let (inline, named): (Vec<&str>, Vec<&str>) =
+            (self.texts("secrets"), self.texts("secretFiles"));
+        let first = match self.text("secret") {
+            Some(inline) => Some(Place::Inline(inline)),
+            None => self.text("secretFile").map(|name| Place::File(self.state.join(name))),
+        };
+        let rest = inline.into_iter().map(Place::Inline);
+        let rest = rest.chain(named.into_iter().map(|name| Place::File(self.state.join(name))));
+        let is_exposed = self.mode & 0o077 != 0;
+        let mut files = Vec::new();
         let mut texts: Vec<Result<String, SecretProblem>> = Vec::new();
-        for text in inline {
-            texts.push(match self.mode & 0o077 {
-                0 => Ok(text.to_owned()),
-                _ => Err(SecretProblem::InlineExposed {
+        for place in first.into_iter().chain(rest) {
+            texts.push(match place {
+                Place::File(path) => {
+                    let text = secret::read_file(&path);
+                    files.push(path);
+                    text
+                }
+                Place::Inline(text) if !is_exposed => Ok(text.to_owned()),
+                Place::Inline(_) => Err(SecretProblem::InlineExposed {
                     path: self.path.to_owned(),
                     mode: self.mode,
                 }),
             });
         }
-        texts.extend(files.iter().map(|path| secret::read_file(path)));
         if texts.is_empty() {
             let fix = "run `agent-box webhook setup` for this source";
             self.problem("secret", format!("there is none; {fix}"));

@@ -4,5 +4,6 @@
 mod filters_lock;
 mod identity;
 mod inbox;
+mod ingress;
 #[path = "../it/verbs.rs"]
 mod verbs;

@@ -115,11 +115,21 @@ fn what_is_not_usable_is_absent() {
 }
 
 #[test]
-fn without_an_id_a_repeated_attempt_has_the_same_one() {
-    let of = |body: &Value| delivery(&json!({}), &[], body);
-    let (one, again, other) = (of(&json!({"n": 1})), of(&json!({"n": 1})), of(&json!({"n": 2})));
-    assert!(one.is_id_ours && one.id == again.id && one.id != other.id);
-    assert!(one.id.as_str().starts_with("sha256:"));
+fn without_an_id_a_repeated_attempt_has_the_same_one_and_the_same_news_later_has_not() {
+    let of = |body: &str, now_ms| match open(
+        &settings(&json!({})),
+        &HeaderMap::new(),
+        body.into(),
+        now_ms,
+    ) {
+        Ok(Envelope::Delivery(it)) => it,
+        other => panic!("{other:?}"),
+    };
+    let one = of(r#"{"n":1}"#, 600_000);
+    assert!(one.is_id_ours && one.id.as_str().starts_with("sha256:"));
+    assert_eq!(of(r#"{"n":1}"#, 1_199_999).id, one.id);
+    assert_ne!(of(r#"{"n":1}"#, 1_200_000).id, one.id);
+    assert_ne!(of(r#"{"n":2}"#, 600_000).id, one.id);
 }
 
 #[test]

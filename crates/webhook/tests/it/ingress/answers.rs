@@ -7,7 +7,7 @@ use agent_box_event::EventKey;
 use agent_box_testkit::within;
 
 use super::raw_http::{Answer, Post, answer};
-use super::{Receiver, SECRET, Shelf};
+use super::rig::{Receiver, SECRET, Shelf, signature};
 
 const BODY: &str = r#"{"repository":{"full_name":"o/r"},"sender":{"login":"alice"}}"#;
 
@@ -168,7 +168,7 @@ fn bodies_of_all_sizes_arrive_whole() {
         assert!(receiver.stored().last().unwrap().body == body);
         body[length / 2] = b'z';
         let post = Post::unsigned(body)
-            .with("X-Hub-Signature-256", &super::signature(&post.body))
+            .with("X-Hub-Signature-256", &signature(&post.body))
             .chunked(65_536);
         assert_eq!(post.over(receiver.connect()).status, 401, "{length}");
     }
@@ -183,8 +183,7 @@ fn a_connection_serves_many_requests_also_after_a_refusal() {
     for round in 0..5 {
         let body = format!(r#"{{"n":{round}}}"#);
         assert_eq!(Post::github(body.clone()).over(&mut stream).status, 200);
-        let wrong =
-            Post::unsigned(body.clone()).with("X-Hub-Signature-256", &super::signature(b"other"));
+        let wrong = Post::unsigned(body.clone()).with("X-Hub-Signature-256", &signature(b"other"));
         assert_eq!(wrong.over(&mut stream).status, 401);
         assert_eq!(Post::github(body).chunked(3).over(&mut stream).status, 200);
         assert_eq!(Post::github("{").over(&mut stream).status, 400);
@@ -235,7 +234,7 @@ fn slack_is_answered_its_challenge() {
     ));
     let now = agent_box_webhook::now_ms() / 1000;
     let body = r#"{"type":"url_verification","challenge":"3eZbrw1aB10"}"#;
-    let signed = super::signature(format!("v0:{now}:{body}").as_bytes());
+    let signed = signature(format!("v0:{now}:{body}").as_bytes());
     let post = Post::unsigned(body)
         .to("/slack")
         .with("X-Slack-Request-Timestamp", &now.to_string())

@@ -7,8 +7,8 @@ use std::time::Duration;
 use agent_box_testkit::{Deadline, within};
 use agent_box_webhook::ingress::Limits;
 
-use super::Receiver;
 use super::raw_http::{Post, answer};
+use super::rig::Receiver;
 
 const BODY: &str = r#"{"n":1}"#;
 const SOON: Duration = Duration::from_millis(400);

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use super::signature;
+use super::rig::signature;
 
 /// A request in the making.
 #[derive(Clone, Debug)]
