@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 pub(crate) mod context;
+mod deliveries;
 pub(crate) mod print;
 mod read;
 mod serve;
@@ -47,6 +48,8 @@ enum Verb {
     #[command(flatten)]
     Subscriptions(subscriptions::Verb),
     #[command(flatten)]
+    Deliveries(deliveries::Verb),
+    #[command(flatten)]
     Read(read::Verb),
     #[command(flatten)]
     Serve(serve::Verb),
@@ -77,6 +80,7 @@ fn dispatch(verb: Verb, context: &Context) -> Done {
     match verb {
         Verb::Sources(verb) => sources::run(&verb, context),
         Verb::Subscriptions(verb) => subscriptions::run(verb, context),
+        Verb::Deliveries(verb) => deliveries::run(&verb, context),
         Verb::Read(verb) => read::run(&verb, context),
         Verb::Serve(verb) => serve::run(&verb, context),
     }

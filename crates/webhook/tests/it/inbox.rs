@@ -10,3 +10,4 @@ mod messages;
 mod model;
 mod retention;
 pub(crate) mod rig;
+mod verbs;

@@ -1,12 +1,18 @@
 //! The file: one writer, versions, damage, and reading it beside the receiver and without one.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use agent_box_webhook::inbox::{Criteria, Inbox, InboxError, ReadOnly};
 
 use super::rig::{LIMITS, Rig, decline};
+
+/// Overwrites a file.
+fn put(path: &Path, bytes: &[u8]) {
+    fs::File::create(path).unwrap().write_all(bytes).unwrap();
+}
 
 fn refusal(path: &Path) -> InboxError {
     Inbox::open(path, LIMITS).unwrap_err()
@@ -19,7 +25,7 @@ fn files(path: &Path) -> Vec<(String, Vec<u8>)> {
         .map(|entry| entry.unwrap())
         .map(|it| (it.file_name().into_string().unwrap(), fs::read(it.path()).unwrap()))
         // Who opens the file gets a lock, an index and a log; only its content counts here.
-        .filter(|(name, _)| !name.ends_with(".lock") && !name.ends_with("-shm"))
+        .filter(|(name, _)| !["inbox.lock", "inbox.db-shm"].contains(&name.as_str()))
         .filter(|(_, bytes)| !bytes.is_empty())
         .collect();
     files.sort();
@@ -73,21 +79,21 @@ async fn a_newer_version_is_refused_and_left_alone() {
 async fn what_cannot_be_read_is_refused_and_never_made_anew() {
     type Harm = fn(&Path);
     let harms: [(&str, Harm); 6] = [
-        ("emptied", |path| fs::write(path, b"").unwrap()),
+        ("emptied", |path| put(path, b"")),
         ("cut", |path| {
             let whole = fs::read(path).unwrap();
-            fs::write(path, &whole[..whole.len() / 2]).unwrap();
+            put(path, &whole[..whole.len() / 2]);
         }),
         ("its head overwritten", |path| {
             let mut bytes = fs::read(path).unwrap();
             bytes[..100].fill(0xee);
-            fs::write(path, bytes).unwrap();
+            put(path, &bytes);
         }),
         ("a page overwritten", |path| {
             let mut bytes = fs::read(path).unwrap();
             let page = 4096;
             bytes[5 * page..6 * page].fill(0xee);
-            fs::write(path, bytes).unwrap();
+            put(path, &bytes);
         }),
         ("another program's", |path| {
             fs::remove_file(path).unwrap();
@@ -96,7 +102,7 @@ async fn what_cannot_be_read_is_refused_and_never_made_anew() {
         }),
         ("gone, and its log is there", |path| {
             fs::remove_file(path).unwrap();
-            fs::write(path.with_file_name("inbox.db-wal"), b"something").unwrap();
+            put(&path.with_file_name("inbox.db-wal"), b"something");
         }),
     ];
     for (what, harm) in harms {
@@ -122,7 +128,7 @@ async fn a_crash_while_it_is_made_leaves_none() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inbox.db");
     // What a killed maker leaves behind.
-    fs::write(directory.path().join(".inbox-abc"), b"half").unwrap();
+    put(&directory.path().join(".inbox-abc"), b"half");
     assert!(ReadOnly::open(&path).unwrap().is_none(), "none was ever made");
     drop(Inbox::open(&path, LIMITS).unwrap());
     assert!(ReadOnly::open(&path).unwrap().is_some());
@@ -160,7 +166,7 @@ async fn damage_that_shows_up_later_is_told_with_the_file() {
     let mut bytes = fs::read(rig.path()).unwrap();
     let end = bytes.len();
     bytes[5 * 4096..end].fill(0xee);
-    fs::write(rig.path(), bytes).unwrap();
+    put(&rig.path(), &bytes);
     let error = reader.look(|look| look.list(&Criteria::default(), 999)).unwrap_err();
     assert!(matches!(&error, InboxError::Damaged { path, .. } if *path == rig.path()), "{error:?}");
 }
