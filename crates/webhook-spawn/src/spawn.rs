@@ -102,7 +102,7 @@ impl<E: Into<SpawnError>> From<E> for No {
 
 /// What a transaction did.
 enum Done {
-    Added(SessionId, SessionName),
+    Added(SessionId, SessionName, Agent),
     Before(SessionId, String),
 }
 
@@ -110,7 +110,7 @@ enum Done {
 struct Batch<'a> {
     request: &'a Request,
     events: &'a str,
-    agent: Agent,
+    agent: Result<Agent, AgentError>,
     words: Vec<String>,
     cap: u64,
     live: Live,
@@ -139,7 +139,7 @@ impl Surrounded {
         let batch = Batch {
             request,
             events,
-            agent: self.choice().agent()?,
+            agent: self.choice().agent(),
             words: arguments.words,
             cap: max,
             live: cap::look(&self.tmux),
@@ -180,8 +180,8 @@ impl Surrounded {
         testpoint::hit("spawn.written");
         Ok(Outcome::Accepted(match done {
             Done::Before(session, name) => Answer { session_id: session.to_string(), name },
-            Done::Added(session, name) => {
-                let text = format!("added ({}) for webhook events", batch.agent);
+            Done::Added(session, name, agent) => {
+                let text = format!("added ({agent}) for webhook events");
                 let event = Event::new(self.store.now(), EventKind::Added, text);
                 let event = event.about(session, &name).by(BY);
                 // The entry stands; the receiver has to hear of it.
@@ -226,6 +226,7 @@ impl Surrounded {
             };
             return Err(No::Full(Full { used, max: batch.cap, without_tmux }));
         }
+        let agent = batch.agent.clone()?;
         if wanted.is_key_left_out {
             let key = request.key.as_ref().map_or("", |key| key.as_str());
             warn(&format!(
@@ -251,17 +252,17 @@ impl Surrounded {
         };
         let spec = SessionSpec {
             // Remote control of codex takes no prompt.
-            remote_control: batch.agent != Agent::Codex,
+            remote_control: agent != Agent::Codex,
             extra_args: batch.words.clone(),
             initial_prompt: Some(prompt(&facts, batch.events)),
-            ..SessionSpec::new(batch.agent.clone())
+            ..SessionSpec::new(agent.clone())
         };
         let session = tx.add(name.clone(), spec, BY)?;
         if let Some(id) = &request.batch {
             let claims = claims.claim(id, session, request.lowest.as_ref());
             tx.set_extra(agent_box_event::contract::CLAIMED_BATCHES, claims);
         }
-        Ok(Done::Added(session, name))
+        Ok(Done::Added(session, name, agent))
     }
 
     /// Whether the name is listed after all, or nobody can say: the very last flush of a

@@ -46,9 +46,12 @@ fn an_agent_that_removed_itself_is_not_started_again() {
 }
 
 #[test]
-fn a_claimed_batch_is_answered_even_when_the_box_is_full() {
+fn a_claimed_batch_is_answered_whatever_else_is_wrong() {
     let mut scene = Scene::new();
     let first = scene.spawn(&batch(7), "events").expect_success();
+    scene.set("AGENT_BOX_DEFAULT_AGENT", "shell");
+    let again = scene.spawn(&batch(7), "events").expect_success();
+    assert_eq!(again.stdout, first.stdout);
     scene.set("AGENT_BOX_HOOK_SESSION_MAX", "1");
     let again = scene.spawn(&batch(7), "events").expect_success();
     assert_eq!(again.stdout, first.stdout);
