@@ -21,6 +21,7 @@ for unit in /testbed/golden/*/units/*; do
   name=${unit#/testbed/golden/}
   check "systemd-analyze verify $name" systemd-analyze verify --man=no --recursive-errors=no "$unit"
   case $name in
+    *.socket) continue ;;
     */agent-box-update.service) continue ;; # runs a switch of the whole system, as root
     one-user/*-tmux.service) most=45 ;;
     *-tmux.service) most=70 ;;              # with a sudo rule
@@ -60,8 +61,8 @@ check "agents run" test -n "$before"
 same_agents() { [ "$(agents alice)" = "$before" ]; }
 check "restart" systemctl restart agent-box-alice.service
 check "a restart of the supervisor changes no agent" same_agents
-cp --remove-destination "$(readlink -f "$STORE-agent-box-0.1.0/bin/agent-box")" /run/agent-box.new
-ln -sf /run/agent-box.new "$STORE-agent-box-0.1.0/bin/agent-box"
+cp -rL "$STORE-agent-box-0.1.0/bin" /run/newer
+ln -sf /run/newer/agent-box "$STORE-agent-box-0.1.0/bin/agent-box"
 check "restart with a new program" systemctl restart agent-box-alice.service
 check "a new program changes no agent" same_agents
 killed=$(main_pid agent-box-alice)
@@ -108,6 +109,8 @@ check "a killed tmux server comes back with its sessions" revived
 check "the supervisor sees the /tmp of the new ones" share_tmp alice
 check "bob's are untouched" is_state bob main live
 
+. /testbed/webhook.sh
+. /testbed/spot.sh
 . /testbed/update.sh
 
 echo "-- the journal"

@@ -10,9 +10,9 @@ lay_store() {
   grep -rhoE "$STORE-[^/ \":;'=]+/s?bin" "$golden" | sort -u | while IFS= read -r target; do
     package=${target#"$STORE-"}
     case $package in
-      agent-box/* | agent-box-session/* | claude-code/* | codex/*) ;;
-      agent-box-*) mkdir -p "$target" && ln -sf /testbed/agent-box /testbed/agent-box-pane "$target/" &&
-        ln -sf agent-box "$target/agent-box-session" ;;
+      agent-box/* | agent-box-session/* | agent-box-webhook/* | agent-box-webhook-self/* | claude-code/* | codex/*) ;;
+      agent-box-*) mkdir -p "$target" && ln -sf /testbed/agent-box /testbed/agent-box-{pane,webhook-spawn} "$target/" &&
+        for name in session webhook webhook-self; do ln -sf agent-box "$target/agent-box-$name"; done ;;
       *) mkdir -p "${target%/*}" && ln -sfn /usr/bin "$target" ;;
     esac
   done
@@ -60,7 +60,7 @@ as() {
   local user=$1
   shift
   runuser -u "$user" -- env -i HOME="/home/$user" USER="$user" \
-    PATH="$STORE-agent-box/bin:$STORE-agent-box-session/bin:/usr/bin:/usr/sbin" TERM=dumb "$@"
+    PATH="$STORE-agent-box/bin:$STORE-agent-box-session/bin:$STORE-agent-box-webhook/bin:/usr/bin:/usr/sbin" TERM=dumb "$@"
 }
 
 # state USER SESSION: as `agent-box ls` shows it.

@@ -11,7 +11,7 @@ set -euo pipefail
 [ $# = 1 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 programs=$(readlink -f "$1")
 cd "$(dirname "$0")"
-packages=systemd,systemd-sysv,dbus,libpam-systemd,tmux,procps,sudo,jq,openssl,curl,caddy
+packages=systemd,systemd-sysv,dbus,libpam-systemd,tmux,procps,sudo,jq,openssl,curl,caddy,iproute2
 root=${TESTBED_ROOT:-$(readlink -f ../..)/target/testbed/root-$(sha256sum <<< "$packages" | cut -c1-8)}
 for program in agent-box agent-box-pane agent-box-webhook-spawn stub-agent; do
   [ -x "$programs/$program" ] || { echo "run.sh: $programs/$program is missing; build it first" >&2; exit 2; }
@@ -50,7 +50,7 @@ finish() {
 }
 trap finish EXIT
 mkdir "$run/testbed" "$run/out"
-cp -r inside.sh lib.sh update.sh ../golden "$run/testbed/"
+cp -r inside.sh lib.sh update.sh webhook.sh spot.sh ../golden "$run/testbed/"
 cp -L "$programs"/{agent-box,agent-box-pane,agent-box-webhook-spawn,stub-agent} "$run/testbed/"
 cat > "$run/testbed.service" <<'UNIT'
 [Unit]
