@@ -91,6 +91,11 @@ impl WebhookPaths {
         self.state.join("ingress.sock")
     }
 
+    /// How many requests the running daemon refused, and why.
+    pub fn refused(&self) -> PathBuf {
+        self.state.join("refused.json")
+    }
+
     /// Where sessions connect to be told of events.
     pub fn peers(&self) -> PathBuf {
         self.state.join("peers.sock")

@@ -46,6 +46,7 @@ use std::fs::DirBuilder;
 use std::future::Future;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent_box_session::WebhookPaths;
@@ -87,6 +88,8 @@ pub struct Ingress<S> {
     spool: Spool,
     limits: Limits,
     refusals: Refusals,
+    /// The file that says them.
+    refused: PathBuf,
     store: S,
 }
 
@@ -104,8 +107,8 @@ impl<S: Store> Ingress<S> {
             memory: Budget::new(limits.memory),
             memory_per_body: limits.memory_per_body,
         };
-        let refusals = Refusals::default();
-        Ok(Self { sources: SourceCache::new(paths), spool, limits, refusals, store })
+        let (refusals, refused) = (Refusals::default(), paths.refused());
+        Ok(Self { sources: SourceCache::new(paths), spool, limits, refusals, refused, store })
     }
 
     /// The sources as of now.

@@ -60,6 +60,10 @@ pub async fn serve<S: Store>(
         accepting.spawn(doors.accept_all(listener));
     }
     drop(is_ending);
+    let counting = Arc::clone(&ingress);
+    accepting.spawn(async move {
+        counting.refusals.keep(&counting.refused).await;
+    });
     shutdown.await;
     accepting.shutdown().await;
     ends.send_replace(true);
