@@ -7,6 +7,8 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 target=${CARGO_TARGET_DIR:-target}
+# Test builds of the programs have named pause and kill points.
+testpoints=agent-box/testpoints,agent-box-webhook-spawn/testpoints
 say() { printf '\n== %s\n' "$*"; }
 has() { command -v "$1" >/dev/null 2>&1; }
 
@@ -53,11 +55,30 @@ install_rust() {
 
 # What only some tests need; without it they say what was not proven.
 install_test_tools() {
-  has nix-instantiate && return
-  has apt-get || { echo "setup.sh: no nix here, so what real Nix reads is not proven"; return; }
-  say "installing nix-bin for the tests"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends nix-bin \
-    || echo "setup.sh: nix could not be installed, so what real Nix reads is not proven"
+  local missing=()
+  has nix-instantiate || missing+=(nix-bin)
+  has caddy || missing+=(caddy)
+  [ ${#missing[@]} = 0 ] && return
+  has apt-get || { echo "setup.sh: no ${missing[*]} here; what they prove is left out"; return; }
+  say "installing ${missing[*]} for the tests"
+  # The tests start a Caddy of their own; no service of that name shall run beside it.
+  as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+    apt-get install -qy --no-install-recommends "${missing[@]}" \
+    || echo "setup.sh: ${missing[*]} could not be installed; what they prove is left out"
+}
+
+# Real payloads of GitHub, and the sender's own way to sign them. Optional, as the agents.
+install_payloads() {
+  local prefix=target/webhooks
+  [ -d "$prefix/node_modules/@octokit/webhooks-methods" ] || {
+    has npm || { echo "setup.sh: no npm here, so the tests with real payloads are left out"; return; }
+    say "installing real webhook payloads for the tests"
+    npm install --silent --no-audit --no-fund --prefix "$prefix" \
+      @octokit/webhooks-examples@7.6.1 @octokit/webhooks-methods@6.0.0 || {
+      echo "setup.sh: the payloads could not be installed; their tests are left out"; return; }
+  }
+  export AGENT_BOX_WEBHOOK_NPM="$PWD/$prefix"
+  export AGENT_BOX_WEBHOOK_EXAMPLES="$PWD/$prefix/node_modules/@octokit/webhooks-examples"
 }
 
 # The real agent CLIs, for the tests that hold our command lines against them. Optional: without
@@ -80,7 +101,7 @@ test_units() {
   if [ "$(id -u)" != 0 ] || ! has apt-get; then
     echo "setup.sh: the units are only run under a real systemd as root on Debian or Ubuntu"; return
   fi
-  cargo build --locked --quiet --release -p agent-box -p agent-box-testkit --bins
+  cargo build --locked --quiet --release -p agent-box -p agent-box-webhook-spawn -p agent-box-testkit --bins
   local log=target/testbed.log
   mkdir -p target
   if checks/testbed/run.sh "$target/release" > "$log" 2>&1; then
@@ -107,32 +128,32 @@ case "${1:-}" in
   up)
     install_packages; install_rust
     say "building"
-    cargo build --locked --release -p agent-box
+    cargo build --locked --release -p agent-box -p agent-box-webhook-spawn
     mkdir -p "$HOME/.local/bin"
     # A new file, not new bytes in the old one: launchers of the old version still run from it.
-    for program in agent-box-pane agent-box; do
+    for program in agent-box-webhook-spawn agent-box-pane agent-box; do
       install -m 0755 "$target/release/$program" "$HOME/.local/bin/.$program.new"
       mv -f "$HOME/.local/bin/.$program.new" "$HOME/.local/bin/$program"
     done
-    ln -sf agent-box "$HOME/.local/bin/agent-box-session"
+    for name in agent-box-session agent-box-webhook; do ln -sf agent-box "$HOME/.local/bin/$name"; done
     say "agent-box is in $HOME/.local/bin"
     case ":$PATH:" in *":$HOME/.local/bin:"*) ;; *) echo "   (put it on your PATH: export PATH=\"\$HOME/.local/bin:\$PATH\")" ;; esac
     exec "$HOME/.local/bin/agent-box" up
     ;;
   test)
-    install_packages; install_rust; install_test_tools; install_agents
+    install_packages; install_rust; install_test_tools; install_agents; install_payloads
     say "format";  cargo fmt --all --check
-    say "lints";   cargo clippy --locked --workspace --all-targets --features agent-box/testpoints -- -D warnings
+    say "lints";   cargo clippy --locked --workspace --all-targets --features "$testpoints" -- -D warnings
     say "generated module"; cargo run --locked --quiet -p agent-box-assemble -- --check
-    say "tests";   run_tests default --workspace --features agent-box/testpoints
+    say "tests";   run_tests default --workspace --features "$testpoints"
     say "examples in the documentation"; cargo test --locked --workspace --doc
     say "documentation"; RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
     say "units under a real systemd"; test_units
     say "all checks passed"
     ;;
   slow)
-    install_packages; install_rust; install_agents
-    run_tests slow --workspace --features agent-box/testpoints --test slow
+    install_packages; install_rust; install_agents; install_payloads
+    run_tests slow --workspace --features "$testpoints" --test slow
     ;;
   -h | --help)
     sed -n '2,5s/^# \{0,1\}//p' "$0"
