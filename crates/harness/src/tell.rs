@@ -26,7 +26,7 @@ pub enum TellError {
     #[error("{0} cannot be told from outside; it reads with `agent-box webhook read`")]
     NoWay(Agent),
     /// The agent has not written down its conversation so far.
-    #[error("its conversation has not begun; it is told once it has")]
+    #[error("its conversation has not begun")]
     NotBegun,
     /// It does not fit.
     #[error(

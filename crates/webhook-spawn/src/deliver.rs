@@ -13,12 +13,20 @@ use crate::tell::{self, Answer};
 /// Shown to whoever looks at the terminal. It is all ours: tmux expands formats in it.
 const NOTICE: &str = "webhook events are waiting; read them with: agent-box webhook read";
 
-/// Nobody knows whether there is such a session.
+/// Nothing was told; it may be later.
 #[derive(Debug, Error)]
 pub enum DeliverError {
     /// The registry is damaged or cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// Its agent cannot be told yet.
+    #[error("cannot tell session `{name}` now: {reason}")]
+    NotNow {
+        /// The session.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// There is nothing to tell.
     #[error("the message is empty; give it on standard input")]
     Empty,
@@ -28,7 +36,7 @@ impl Surrounded {
     /// Tells the session, or says why not. Nothing is ever typed into a terminal.
     ///
     /// # Errors
-    /// When the registry cannot be read, or there is no message.
+    /// When the registry cannot be read, its agent cannot be told yet, or there is no message.
     pub fn deliver(&self, session: SessionId, message: &str) -> Result<Told, DeliverError> {
         if message.trim().is_empty() {
             return Err(DeliverError::Empty);
@@ -46,10 +54,13 @@ impl Surrounded {
         }
         match &entry.spec.agent {
             Some(Agent::Claude) => waiting("its hook hands it over when a turn starts or ends"),
-            Some(Agent::Codex) => Ok(match tell::tell(session, message) {
-                Answer::Done => Told::Delivered,
-                Answer::NotNow(reason) => Told::Waiting(reason),
-            }),
+            Some(Agent::Codex) => match tell::tell(session, message) {
+                Answer::Done => Ok(Told::Delivered),
+                Answer::Waits(reason) => Ok(Told::Waiting(reason)),
+                Answer::NotNow(reason) => {
+                    Err(DeliverError::NotNow { name: name.to_string(), reason })
+                }
+            },
             Some(Agent::Shell | Agent::Other(_)) | None => {
                 self.notice(session);
                 waiting("read it with `agent-box webhook read`")

@@ -16,10 +16,15 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 /// How long telling may take.
 const DEADLINE: Duration = Duration::from_secs(10);
 
+/// The exit code of `agent-box` for an expected no.
+const REFUSED: i32 = 2;
+
 /// What `agent-box` said.
 pub(crate) enum Answer {
     /// The agent has it.
     Done,
+    /// It cannot be told from outside, for this reason.
+    Waits(String),
     /// Not now, for this reason.
     NotNow(String),
 }
@@ -28,12 +33,12 @@ pub(crate) enum Answer {
 pub(crate) fn tell(session: SessionId, message: &str) -> Answer {
     let program = beside().unwrap_or_else(|| PathBuf::from("agent-box"));
     match run(&program, session, message) {
-        Ok((true, _)) => Answer::Done,
-        Ok((false, said)) => {
+        Ok((Some(0), _)) => Answer::Done,
+        Ok((code, said)) => {
             // Warnings stand before the reason.
             let reason = said.lines().map(str::trim).rfind(|line| !line.is_empty());
             let reason = reason.unwrap_or("agent-box could not tell it").to_owned();
-            Answer::NotNow(reason)
+            if code == Some(REFUSED) { Answer::Waits(reason) } else { Answer::NotNow(reason) }
         }
         Err(error) => Answer::NotNow(format!("cannot run {}: {error}", program.display())),
     }
@@ -54,8 +59,8 @@ impl Drop for Running {
     }
 }
 
-/// Whether it exited with 0, and what it said on stderr.
-fn run(program: &Path, session: SessionId, message: &str) -> io::Result<(bool, String)> {
+/// Its exit code, and what it said on stderr.
+fn run(program: &Path, session: SessionId, message: &str) -> io::Result<(Option<i32>, String)> {
     let mut input = File::from(memfd_create("message", MemfdFlags::CLOEXEC)?);
     input.write_all(message.as_bytes())?;
     input.rewind()?;
@@ -69,15 +74,15 @@ fn run(program: &Path, session: SessionId, message: &str) -> io::Result<(bool, S
     loop {
         let mut fds = [PollFd::new(&ended, PollFlags::IN)];
         match poll(&mut fds, Some(&timeout)) {
-            Ok(0) => return Ok((false, format!("no answer within {} s", DEADLINE.as_secs()))),
+            Ok(0) => return Ok((None, format!("no answer within {} s", DEADLINE.as_secs()))),
             Ok(_) => break,
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    let success = running.0.wait()?.success();
+    let code = running.0.wait()?.code();
     said.rewind()?;
     let mut text = String::new();
     let _ = said.take(1 << 16).read_to_string(&mut text);
-    Ok((success, text))
+    Ok((code, text))
 }

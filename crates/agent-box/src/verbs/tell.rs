@@ -6,26 +6,28 @@ use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Stdio};
 
+use agent_box_harness::TellError;
 use agent_box_session::SessionId;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
 use crate::print;
 use crate::surroundings::Surrounded;
 
-/// Tells the session what stands on standard input. Ends with 0 if its agent has it; else the last
-/// line on stderr says why not.
+/// Tells the session what stands on standard input. Ends with 0 if its agent has it, with 2 if it
+/// cannot be told, and with anything else if it may be later; the last line on stderr says why.
 pub(crate) fn tell(session: SessionId) -> Result<ExitCode> {
     let mut message = String::new();
     std::io::stdin().read_to_string(&mut message).context("cannot read the message")?;
     let surrounded = Surrounded::open()?;
     let Some(record) = surrounded.store.launch(session)? else {
-        return Ok(print::refuse("it has not started yet; it is told once it has"));
+        bail!("it has not started yet");
     };
     let file = surrounded.store.env()?;
     let variables = file.variables().into_iter();
     let variables: Vec<_> = variables.map(|(key, it)| (key.to_owned(), it.to_owned())).collect();
     let telling = match surrounded.harness()?.telling(&record, &variables, &message) {
         Ok(telling) => telling,
+        Err(reason @ TellError::NotBegun) => return Err(reason.into()),
         Err(reason) => return Ok(print::refuse(&reason.to_string())),
     };
     let (program, arguments) =

@@ -110,6 +110,6 @@ fn codex_is_told_and_others_say_how_they_are() {
     assert!(messages(&rollout().unwrap()).iter().any(|said| said == message));
     let refused = tell(&id("a"), message).expect_code(2);
     assert!(refused.stderr.contains("agent-box webhook read"), "{}", refused.stderr);
-    let unknown = tell("0193b2c0-0000-7000-8000-00000000000a", message).expect_code(2);
+    let unknown = tell("0193b2c0-0000-7000-8000-00000000000a", message).expect_code(1);
     assert!(unknown.stderr.contains("not started yet"), "{}", unknown.stderr);
 }

@@ -66,11 +66,18 @@ fn codex_is_told_by_the_program_that_knows_how() {
 
 #[test]
 fn why_codex_was_not_told_is_passed_on() {
-    let (_directory, scene) =
-        beside("echo 'a warning' >&2; echo 'no conversation yet' >&2; exit 1");
+    let script = |code: u8| format!("echo 'a warning' >&2; echo 'no good' >&2; exit {code}");
+    let (_directory, scene) = beside(&script(2));
     let session = scene.add("a", Agent::Codex);
-    let told = deliver(&scene, session, "hello");
-    assert_eq!(told, json!({"told": "waiting", "reason": "no conversation yet"}));
+    let waits = deliver(&scene, session, "hello");
+    assert_eq!(waits, json!({"told": "waiting", "reason": "no good"}));
+    // What may work later is no answer: the caller tries again.
+    let (_directory, scene) = beside(&script(1));
+    let session = scene.add("a", Agent::Codex);
+    let words = ["deliver", "--session-id", &session.to_string()];
+    let later = scene.test_box.command(&words).stdin("hello").run().expect_code(1);
+    assert_eq!(later.stdout, "");
+    assert!(later.stderr.contains("cannot tell session `a` now: no good"), "{}", later.stderr);
 }
 
 #[test]
