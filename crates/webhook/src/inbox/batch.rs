@@ -179,11 +179,13 @@ impl Look {
         })
     }
 
-    /// A batch of this inbox that must still be frozen: only from there can it go anywhere.
+    /// A batch of this inbox that must still be frozen.
     fn frozen(&self, id: BatchId) -> Result<PastBatch, InboxError> {
         let unknown = || InboxError::Unknown(format!("batch {id}"));
         let ours = id.inbox == self.id();
         let batch = self.batch(id.number)?.filter(|_| ours).ok_or_else(unknown)?;
+        // INVARIANT: only from there can a batch go anywhere, and where it went it stays
+        // (no_other_transition_is_possible).
         let ended = match batch.state {
             BatchState::Frozen => return Ok(batch),
             BatchState::Settled(_) => "settled",

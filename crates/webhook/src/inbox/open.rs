@@ -15,6 +15,9 @@ use crate::disk::{FileLock, IoError, LockError};
 /// So long a connection waits for another one's short locks.
 const BUSY: Duration = Duration::from_secs(5);
 
+/// So begin the names of inboxes that are not whole yet.
+const UNFINISHED: &str = ".inbox-";
+
 /// An inbox that was found sound, and the lock on it.
 pub(super) struct Opened {
     pub(super) look: Look,
@@ -24,6 +27,8 @@ pub(super) struct Opened {
 /// Opens the inbox for the one program that writes it, or makes it.
 pub(super) fn for_writing(path: &Path) -> Result<Opened, InboxError> {
     let lock = lock(&path.with_extension("lock"))?;
+    // INVARIANT: only one that never was is made; what cannot be read is left as it is
+    // (what_cannot_be_read_is_refused_and_never_made_anew).
     if !exists(path)? {
         let [log, _] = companions(path);
         if exists(&log)? {
@@ -74,8 +79,9 @@ fn exists(path: &Path) -> Result<bool, InboxError> {
 /// an empty file in its place is always damage.
 fn make(path: &Path) -> Result<(), InboxError> {
     let directory = path.parent().unwrap_or(Path::new("/"));
+    clean(directory);
     let new = tempfile::Builder::new()
-        .prefix(".inbox-")
+        .prefix(UNFINISHED)
         .tempfile_in(directory)
         .map_err(IoError::on("make the inbox", path))?;
     let connection = connect(new.path(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -90,6 +96,16 @@ fn make(path: &Path) -> Result<(), InboxError> {
     new.persist(path).map_err(|error| IoError::on("make the inbox", path)(error.error))?;
     let synced = File::open(directory).and_then(|it| it.sync_all());
     Ok(synced.map_err(IoError::on("flush the directory of the inbox", path))?)
+}
+
+/// Removes what killed makers left; the lock keeps living ones away.
+fn clean(directory: &Path) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(UNFINISHED)) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 fn random(path: &Path) -> Result<u64, InboxError> {

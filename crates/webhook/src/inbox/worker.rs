@@ -219,6 +219,8 @@ fn write(mut jobs: mpsc::Receiver<Job>, opened: open::Opened, commits: &watch::S
         if committed.is_ok() && look.db().total_changes() != changes {
             commits.send_modify(|count| *count += 1);
         }
+        // INVARIANT: nobody hears that something was done before it is on disk
+        // (what_was_acknowledged_survives_kill_9).
         for answer in answers {
             answer(committed.as_ref().err());
         }

@@ -132,6 +132,7 @@ async fn a_crash_while_it_is_made_leaves_none() {
     assert!(ReadOnly::open(&path).unwrap().is_none(), "none was ever made");
     drop(Inbox::open(&path, LIMITS).unwrap());
     assert!(ReadOnly::open(&path).unwrap().is_some());
+    assert!(!directory.path().join(".inbox-abc").exists(), "it is cleared away");
 }
 
 #[tokio::test]

@@ -38,9 +38,7 @@ async fn a_job_that_fails_or_panics_takes_nobody_with_it() {
     });
     let ugly = rig.inbox().write(|tx| {
         decline(tx, 3, 5)?;
-        if tx.id() != 0 {
-            panic!("a bug of the caller");
-        }
+        assert_eq!(tx.id(), 0, "a bug of the caller");
         Ok(())
     });
     let (good, bad, ugly) = tokio::join!(good, bad, ugly);

@@ -54,7 +54,7 @@ async fn a_message_waits_until_it_is_acknowledged_and_is_marked_when_it_was_told
         is_repeated: false,
         enqueued_ms: 10,
     };
-    assert_eq!(pending(&rig, &main).await, [first.clone()]);
+    assert_eq!(pending(&rig, &main).await, std::slice::from_ref(&first));
     rig.write(|tx| tx.told(&[1], 20)).await;
     rig.reopen();
     assert_eq!(pending(&rig, &main).await, [Message { is_repeated: true, ..first }]);
