@@ -86,7 +86,7 @@
       devShells = forEachSystem (
         _: pkgs: {
           default = pkgs.mkShell {
-            packages = with pkgs; [ cargo cargo-nextest clippy nix procps rustc rustfmt tmux ];
+            packages = with pkgs; [ caddy cargo cargo-nextest clippy nix procps rustc rustfmt tmux ];
           };
         }
       );

@@ -4,6 +4,7 @@
 //! resident memory from `/proc`. The disk's own flush time stands beside them, since most
 //! latencies contain two or three of those.
 
+mod assemble;
 mod clock;
 mod latency;
 mod load;
@@ -48,6 +49,11 @@ pub(crate) fn run(quick: bool, json: bool) -> Result<(), String> {
             eprintln!("… {text}");
         }
     };
+    progress("rendering the module");
+    results.extend(assemble::render(
+        &program.with_file_name("assemble"),
+        if quick { 10 } else { 50 },
+    )?);
     progress("starts and removals");
     results.extend(latency::starts_and_removals(&program, if quick { 15 } else { 100 })?);
     progress("store edits");
@@ -64,7 +70,7 @@ pub(crate) fn run(quick: bool, json: bool) -> Result<(), String> {
 fn release_build() -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
-        .args(["build", "--release", "--quiet", "-p", "agent-box"])
+        .args(["build", "--release", "--quiet", "-p", "agent-box", "-p", "agent-box-assemble"])
         .status()
         .map_err(|error| format!("cannot run cargo: {error}"))?;
     if !built.success() {

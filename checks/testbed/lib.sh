@@ -60,7 +60,7 @@ as() {
   local user=$1
   shift
   runuser -u "$user" -- env -i HOME="/home/$user" USER="$user" \
-    PATH="$STORE-agent-box/bin:$STORE-agent-box-session/bin:$STORE-agent-box-webhook/bin:/usr/bin:/usr/sbin" TERM=dumb "$@"
+    PATH="$STORE-agent-box/bin:$STORE-agent-box-session/bin:$STORE-agent-box-webhook/bin:$STORE-agent-box-webhook-self/bin:/usr/bin:/usr/sbin" TERM=dumb "$@"
 }
 
 # state USER SESSION: as `agent-box ls` shows it.

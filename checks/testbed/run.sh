@@ -20,7 +20,7 @@ done
 
 if ! command -v systemd-nspawn > /dev/null || ! command -v mmdebstrap > /dev/null; then
   apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends systemd-container mmdebstrap > /dev/null
+  DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends systemd-container mmdebstrap debian-archive-keyring > /dev/null
 fi
 if [ ! -e "$root" ]; then
   mkdir -p "$(dirname "$root")"

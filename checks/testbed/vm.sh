@@ -11,14 +11,14 @@ set -euo pipefail
 programs=$(readlink -f "$1")
 cd "$(dirname "$0")"
 image=${TESTBED_VM:-$(readlink -f ../..)/target/testbed/vm}
-for program in agent-box agent-box-pane stub-agent; do
+for program in agent-box agent-box-pane agent-box-webhook-spawn stub-agent; do
   [ -x "$programs/$program" ] || { echo "vm.sh: $programs/$program is missing; build it first" >&2; exit 2; }
 done
 [ "$(id -u)" = 0 ] || { echo "vm.sh: making the system needs root" >&2; exit 2; }
 
 if ! command -v qemu-system-x86_64 > /dev/null || ! command -v mmdebstrap > /dev/null; then
   apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends qemu-system-x86 mmdebstrap e2fsprogs > /dev/null
+  DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends qemu-system-x86 mmdebstrap e2fsprogs debian-archive-keyring > /dev/null
 fi
 if [ ! -e "$image" ]; then
   rm -rf "$image.new"
@@ -54,7 +54,7 @@ run=$(mktemp -d /var/tmp/testbed.XXXXXX)
 trap 'rm -rf "$run"' EXIT
 mkdir "$run/testbed"
 cp -r limits.sh lib.sh ../golden "$run/testbed/"
-cp -L "$programs"/{agent-box,agent-box-pane,stub-agent} "$run/testbed/"
+cp -L "$programs"/{agent-box,agent-box-pane,agent-box-webhook-spawn,stub-agent} "$run/testbed/"
 cat > "$run/testbed/start" <<'START'
 boot=$(($(cat /var/lib/testbed 2> /dev/null) + 1))
 echo "$boot" > /var/lib/testbed

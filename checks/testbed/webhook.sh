@@ -70,6 +70,9 @@ check "agents know the address and their key" jq -se '[.[] | select(.session == 
   .AGENT_BOX_WEBHOOK_URL == "https://box.example.org/alice/webhook" and .LOCAL_WEBHOOK_SESSION == "alice-main"
   and .LOCAL_WEBHOOK_PORT == "0"' "$launches"
 
+resolves() { [ "$(as alice env LOCAL_WEBHOOK_SELF=box-login agent-box-webhook-self --throttled)" = box-login ]; }
+check "alice can ask what the box acts as" resolves
+
 check "nothing is taken before somebody says whose" answers 404 /alice/webhook/github --data x
 check "it is the receiver that says so" grep -q 'unknown source' /run/front/answer
 for path in / /alice /alice/ /alice/webhooks /alice/webhookgithub /carol/webhook; do

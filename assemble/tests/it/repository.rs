@@ -68,6 +68,33 @@ fn every_nix_file_parses_templates_too() {
     }
 }
 
+/// The time that rendering may take is a benchmark's matter; this is the work that it consists of.
+#[test]
+fn every_source_is_read_once_and_rendering_reads_nothing() {
+    let before = bytes_read();
+    let sources = Sources::read(&root()).unwrap();
+    let after_reading = bytes_read();
+    render(&sources).unwrap();
+    let after_rendering = bytes_read();
+
+    let all = ["crates", "nixos/payload", "nixos/templates"].iter();
+    let all = all.flat_map(|directory| sources.below(directory)).map(|(_, text)| text.len());
+    let top = ["Cargo.lock", "Cargo.toml"].iter().map(|name| sources.get(name).unwrap().len());
+    let size = all.chain(top).sum::<usize>() as u64;
+    // Reading the counter counts too.
+    let slack = 2048;
+    let read = after_reading - before;
+    assert!((size..size + slack).contains(&read), "{read} bytes read for {size} bytes of sources");
+    assert!(after_rendering - after_reading < slack, "rendering reads files");
+}
+
+/// What this thread has read so far, in bytes, as the kernel counts it.
+fn bytes_read() -> u64 {
+    let counters = fs::read_to_string("/proc/thread-self/io").unwrap();
+    let read = counters.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
+    read.parse().unwrap()
+}
+
 #[test]
 fn rendering_twice_gives_the_same_bytes() {
     let once = || render(&Sources::read(&root()).unwrap()).unwrap();

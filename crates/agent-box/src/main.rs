@@ -28,13 +28,15 @@ fn main() -> ExitCode {
         Some("pane-exec") => return agent_box_pane::exec(&arguments[1..]),
         _ => {}
     }
-    // One grammar, further names: existing scripts call `agent-box-session VERB` and
-    // `agent-box-webhook VERB`.
+    // One grammar, further names: existing scripts call `agent-box-session VERB`,
+    // `agent-box-webhook VERB` and `agent-box-webhook-self`.
     let called = Path::new(&program).file_name().unwrap_or_default();
     let command = if called == "agent-box-session" {
         Command::Session { verb: SessionCli::parse().verb }
     } else if called == "agent-box-webhook" {
         Command::Webhook { words: arguments }
+    } else if called == "agent-box-webhook-self" {
+        Command::Webhook { words: [vec!["self".into()], arguments].concat() }
     } else {
         Cli::parse().command
     };

@@ -1,8 +1,9 @@
 //! The command line's own promises: exit codes, JSON, help, history and undo.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Output};
 
-use agent_box_testkit::{process, within};
+use agent_box_testkit::{TestBox, process, within};
 use serde_json::Value;
 
 use crate::scene::{
@@ -102,21 +103,38 @@ fn help_of_every_verb_shows_how_it_is_used() {
     assert!(under_session.contains("Examples:"), "{under_session}");
 }
 
+/// The program by another name, called with these words.
+fn called(scene: &TestBox, name: &str, words: &[&str]) -> Output {
+    let link = scene.home().join(name);
+    if !link.exists() {
+        std::os::unix::fs::symlink(crate::scene::PROGRAM, &link).unwrap();
+    }
+    let mut command = Command::new(link);
+    command.args(words).env_clear().envs(scene.environment()).current_dir(scene.project());
+    command.output().expect("run it")
+}
+
 #[test]
 fn the_older_name_of_the_program_speaks_the_same_grammar() {
     let scene = quiet_box();
-    let link = scene.home().join("agent-box-session");
-    std::os::unix::fs::symlink(crate::scene::PROGRAM, &link).unwrap();
-    let call = |words: &[&str]| {
-        let mut command = std::process::Command::new(&link);
-        command.args(words).env_clear().envs(scene.environment()).current_dir(scene.project());
-        command.output().expect("run it")
-    };
+    let call = |words: &[&str]| called(&scene, "agent-box-session", words);
     assert!(call(&["add", "helper", "--agent", "codex"]).status.success());
     assert!(String::from_utf8_lossy(&call(&["ls"]).stdout).contains("helper"));
     assert_eq!(call(&["nonsense"]).status.code(), Some(2));
     assert_eq!(call(&[]).status.code(), Some(2));
     assert!(call(&["rm", "helper"]).status.success());
+}
+
+#[test]
+fn the_webhook_programs_are_names_of_this_one() {
+    let mut scene = quiet_box();
+    scene.set("LOCAL_WEBHOOK_SELF", "my-login");
+    let who = called(&scene, "agent-box-webhook-self", &["--throttled"]);
+    assert_eq!(String::from_utf8_lossy(&who.stdout), "my-login\n");
+    let subscribed = called(&scene, "agent-box-webhook", &["subscribe", "o/r"]);
+    assert!(subscribed.status.success(), "{}", String::from_utf8_lossy(&subscribed.stderr));
+    let list = called(&scene, "agent-box-webhook", &["ls"]);
+    assert!(String::from_utf8_lossy(&list.stdout).contains("github:o/r"));
 }
 
 #[test]
