@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use agent_box_event::Login;
 use agent_box_session::{WebhookPaths, env};
 
 use crate::filters::{Identity, Listing, Owner, PolicyFile};
@@ -62,9 +63,14 @@ impl Context {
         PolicyFile::new(given, &self.paths)
     }
 
+    /// What the box acts as, as far as that is known.
+    pub(crate) fn acts_as(&self, now_ms: u64) -> Option<Login> {
+        Identity::new(self.text(env::WEBHOOK_SELF), &self.paths, now_ms).current(now_ms)
+    }
+
     /// What is subscribed.
     pub(crate) fn listing(&self, owner: &Owner, now_ms: u64) -> Listing {
-        let me = Identity::new(self.text(env::WEBHOOK_SELF), &self.paths, now_ms).current(now_ms);
+        let me = self.acts_as(now_ms);
         Listing::new(&self.paths, owner, me, self.policy().current(now_ms), now_ms)
     }
 }

@@ -149,7 +149,9 @@ fn subscribe(asked: Subscribe, context: &Context) -> Done {
         include,
         exclude,
     };
-    let reply = requests::subscribe(&context.paths, &owner, &asked.topic, &spelled, now_ms())?;
+    let (now, paths) = (now_ms(), &context.paths);
+    let me = context.acts_as(now);
+    let reply = requests::subscribe(paths, me.as_ref(), &owner, &asked.topic, &spelled, now)?;
     let done = reply.is_ok();
     let code = answer(reply);
     if done && owner != Owner::Box {

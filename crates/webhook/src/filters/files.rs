@@ -82,11 +82,15 @@ impl FilterFiles {
     pub fn of(&mut self, owner: &Owner, now_ms: u64) -> Arc<FilterFile> {
         let path = owner.path(&self.paths);
         let cached = self.cache.entry(owner.clone()).or_insert_with(|| Cached::new(path));
-        let file = cached.get(now_ms, |bytes, _| {
+        let file = cached.get(now_ms, |bytes, before| {
             let file = FilterFile::understand(bytes);
-            if let FilterFile::Invalid(reason) = &file {
+            // One that cannot even be opened is tried each time, and spoken of once.
+            if let FilterFile::Invalid(reason) = &file
+                && before.is_none_or(|before| *before != file)
+            {
                 let path = owner.path(&self.paths);
-                tracing::warn!(file = %path.display(), reason, "a filter cannot be read and delivers nothing");
+                let what = "a filter cannot be read and delivers nothing";
+                tracing::warn!(file = %path.display(), reason, "{what}");
             }
             Arc::new(file)
         });

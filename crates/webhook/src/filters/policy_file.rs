@@ -17,7 +17,14 @@ use crate::to_event_json;
 #[derive(Debug)]
 pub struct PolicyFile {
     is_given: bool,
-    cached: Cached<Policy>,
+    cached: Cached<Read>,
+}
+
+/// What the file says, or said last; and why it says nothing now.
+#[derive(Debug, Default)]
+struct Read {
+    policy: Policy,
+    trouble: Option<String>,
 }
 
 impl PolicyFile {
@@ -30,17 +37,21 @@ impl PolicyFile {
     /// What is declared now.
     pub fn current(&mut self, now_ms: u64) -> &Policy {
         let (is_given, path) = (self.is_given, self.cached.path().to_owned());
-        self.cached.get(now_ms, |bytes, before| match understand(bytes, is_given) {
+        let read = self.cached.get(now_ms, |bytes, before| match understand(bytes, is_given) {
             Ok((policy, warnings)) => {
-                tell(&path, &policy, before.as_ref(), &warnings);
-                policy
+                tell(&path, &policy, before.as_ref().map(|it| &it.policy), &warnings);
+                Read { policy, trouble: None }
             }
             Err(reason) => {
-                let what = "the watch policy cannot be read; the last one that could be counts";
-                tracing::warn!(file = %path.display(), reason, "{what}");
-                before.unwrap_or_default()
+                let before = before.unwrap_or_default();
+                if before.trouble.as_ref() != Some(&reason) {
+                    let what = "the watch policy cannot be read; the last one that could be counts";
+                    tracing::warn!(file = %path.display(), reason, "{what}");
+                }
+                Read { policy: before.policy, trouble: Some(reason) }
             }
-        })
+        });
+        &read.policy
     }
 }
 

@@ -89,9 +89,10 @@ fn rule(name: &str, value: Option<&Value>) -> Result<Option<Option<Predicate>>, 
     read.map(|rule| Some(Some(rule))).map_err(|error| format!("{name}: {error}"))
 }
 
-/// Subscribes or renews.
+/// Subscribes or renews; `me` is what the box acts as.
 pub(crate) fn subscribe(
     paths: &WebhookPaths,
+    me: Option<&Login>,
     owner: &Owner,
     topic: &str,
     wish: &Spelled,
@@ -116,6 +117,11 @@ pub(crate) fn subscribe(
     }
     push_list(&mut text, &edited.document);
     let mut reply = Reply { text, warnings: warnings(&edited, &edited.outcome.1) };
+    if me.is_none() && wish.muted.is_some_and(|muted| muted.contains(&Muted::Myself)) {
+        let text = "it is not known what this box acts as, so @self is nobody yet; \
+                    `agent-box webhook self` finds out";
+        reply.warnings.push(text.to_owned());
+    }
     if *owner == Owner::Box {
         reply.warnings.extend(receiver::complaint(paths));
     }

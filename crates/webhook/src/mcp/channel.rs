@@ -1,6 +1,8 @@
 //! The connection over which the daemon pushes messages, made again whenever it breaks.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until, timeout};
@@ -20,41 +22,55 @@ const WELCOME: Duration = Duration::from_secs(10);
 pub(super) struct Channel {
     socket: PathBuf,
     hello: Hello,
-    client: Option<Client>,
+    line: Line,
     pause: Duration,
-    not_before: Option<Instant>,
     /// What was last said about its failing, so that it is said once.
     said: Option<String>,
+}
+
+/// What there is of a connection. One that is being made outlives a wait that is given up.
+enum Line {
+    NotBefore(Instant),
+    Connecting(Pin<Box<dyn Future<Output = Result<Client, ClientError>> + Send>>),
+    Open(Client),
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotBefore(_) => "NotBefore",
+            Self::Connecting(_) => "Connecting",
+            Self::Open(_) => "Open",
+        })
+    }
 }
 
 impl Channel {
     /// Connects at the first [`Channel::next`].
     pub(super) fn new(socket: PathBuf, hello: Hello) -> Self {
-        Self { socket, hello, client: None, pause: FIRST, not_before: None, said: None }
+        let line = Line::NotBefore(Instant::now());
+        Self { socket, hello, line, pause: FIRST, said: None }
     }
 
     /// The next message. Cancel-safe: what was not returned is sent again.
     pub(super) async fn next(&mut self) -> Message {
         loop {
-            if let Some(at) = self.not_before {
-                sleep_until(at).await;
-            }
-            let next = match &mut self.client {
-                Some(client) => client.next().await,
-                None => match self.connect().await {
-                    Ok(client) => {
-                        (self.client, self.not_before, self.said) = (Some(client), None, None);
-                        continue;
-                    }
-                    Err(error) => Err(error),
-                },
-            };
-            match next {
-                Ok(message) => {
-                    self.pause = FIRST;
-                    return message;
+            match &mut self.line {
+                Line::NotBefore(at) => {
+                    sleep_until(*at).await;
+                    self.line = Line::Connecting(self.connect());
                 }
-                Err(error) => self.broke(&error),
+                Line::Connecting(connected) => match connected.await {
+                    Ok(client) => (self.line, self.said) = (Line::Open(client), None),
+                    Err(error) => self.broke(&error),
+                },
+                Line::Open(client) => match client.next().await {
+                    Ok(message) => {
+                        self.pause = FIRST;
+                        return message;
+                    }
+                    Err(error) => self.broke(&error),
+                },
             }
         }
     }
@@ -63,24 +79,25 @@ impl Channel {
     pub(super) async fn acknowledge(&mut self, seq: u64) {
         // Said again with the next hello, should it not arrive.
         self.hello.after = Some(seq);
-        if let Some(client) = &mut self.client
+        if let Line::Open(client) = &mut self.line
             && let Err(error) = client.acknowledge(seq).await
         {
             self.broke(&error);
         }
     }
 
-    async fn connect(&self) -> Result<Client, ClientError> {
-        let connect = Client::connect(&self.socket, self.hello.clone());
-        match timeout(WELCOME, connect).await {
-            Ok(connected) => connected,
-            Err(_) => Err(ClientError::Closed { socket: self.socket.clone() }),
-        }
+    fn connect(&self) -> Pin<Box<dyn Future<Output = Result<Client, ClientError>> + Send>> {
+        let (socket, hello) = (self.socket.clone(), self.hello.clone());
+        Box::pin(async move {
+            match timeout(WELCOME, Client::connect(&socket, hello)).await {
+                Ok(connected) => connected,
+                Err(_) => Err(ClientError::Closed { socket }),
+            }
+        })
     }
 
     fn broke(&mut self, error: &ClientError) {
-        self.client = None;
-        self.not_before = Some(Instant::now() + self.pause);
+        self.line = Line::NotBefore(Instant::now() + self.pause);
         self.pause = (self.pause * 2).min(LONGEST);
         // That there is no daemon yet, or that it starts anew, is nothing to talk about.
         let is_usual = matches!(error, ClientError::NotRunning { .. } | ClientError::Closed { .. });

@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 
 use agent_box_session::env;
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use super::channel::Channel;
 use super::instructions::INSTRUCTIONS;
@@ -11,6 +12,8 @@ use super::lines;
 use super::rpc::{self, Incoming};
 use super::tools::{self, Outcome};
 use crate::cli::Context;
+use crate::filters::{Asking, Known, Resolver};
+use crate::now_ms;
 use crate::peers::shown;
 use crate::peers::wire::{Message, Role};
 
@@ -26,12 +29,14 @@ pub(super) struct Server<'a> {
     /// Whether the client takes channel messages.
     takes_channel: bool,
     channel: Option<Channel>,
+    /// Finds out what the box acts as, which is then on disk.
+    asking: JoinSet<Known>,
 }
 
 impl<'a> Server<'a> {
     pub(super) fn new(context: &'a Context) -> Self {
         let takes_channel = context.variable(env::CHANNEL).is_some();
-        Self { context, takes_channel, channel: None }
+        Self { context, takes_channel, channel: None, asking: JoinSet::new() }
     }
 
     /// Serves until the client's lines end, or nobody reads ours.
@@ -60,8 +65,8 @@ impl<'a> Server<'a> {
                 say(&rpc::error(&id, rpc::INVALID_REQUEST, "the method must be a string"))
             }
             Incoming::Notification { method, .. } => {
-                if method == "notifications/initialized" && self.takes_channel {
-                    self.open_channel();
+                if method == "notifications/initialized" {
+                    self.begin();
                 }
                 Ok(())
             }
@@ -102,6 +107,18 @@ impl<'a> Server<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// The client is ready.
+    fn begin(&mut self) {
+        if self.takes_channel {
+            self.open_channel();
+        }
+        // Here, since a session has its user's credentials and the daemon has not; and beside
+        // everything else, for gh may take seconds.
+        let resolver = Resolver::new(self.context);
+        let asking = Asking { refresh: false, throttled: true };
+        self.asking.spawn(async move { resolver.resolve(asking, now_ms()).await });
     }
 
     fn open_channel(&mut self) {

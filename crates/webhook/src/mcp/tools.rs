@@ -194,7 +194,9 @@ fn subscribe(context: &Context, arguments: &Arguments<'_>) -> Result<Outcome, Re
         include: arguments.rule("include", "when")?,
         exclude: arguments.rule("exclude", "drop")?,
     };
-    told(requests::subscribe(&context.paths, &owner, &topic, &spelled, now_ms()))
+    let (now, paths) = (now_ms(), &context.paths);
+    let me = context.acts_as(now);
+    told(requests::subscribe(paths, me.as_ref(), &owner, &topic, &spelled, now))
 }
 
 fn unsubscribe(context: &Context, arguments: &Arguments<'_>) -> Result<Outcome, Refused> {

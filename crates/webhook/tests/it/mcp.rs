@@ -286,3 +286,14 @@ fn an_agent_without_a_session_is_told_that_nothing_waits_for_it() {
     assert!(failed && text.contains("no session of the box"), "{text}");
     client.end();
 }
+
+#[test]
+fn a_session_finds_out_what_the_box_acts_as_with_its_own_credentials() {
+    let mut scene = Scene::in_session();
+    scene.put_program("gh", "#!/bin/sh\n[ $GH_TOKEN = mine ] && echo '{\"login\":\"octo\"}'\n");
+    scene.set("GH_TOKEN", "mine");
+    let mut client = Client::initialized(&scene, &json!({}));
+    within(10).until("the login is known", || scene.list()["self"] == "octo");
+    assert_eq!(client.ask("ping", &json!({}))["result"], json!({}));
+    client.end();
+}

@@ -29,15 +29,20 @@ impl Daemon {
         Self(UnixListener::bind(socket).unwrap())
     }
 
-    /// The next peer, welcomed.
-    fn welcome(&self) -> Peer {
+    /// The next peer, not welcomed yet.
+    fn accept(&self) -> Peer {
         self.0.set_nonblocking(true).unwrap();
         let stream = within(30).for_some("a peer connects", || self.0.accept().ok()).0;
         stream.set_nonblocking(false).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         let mut lines = BufReader::new(stream);
         let FromPeer::Hello(hello) = hear(&mut lines) else { panic!("no hello") };
-        let mut peer = Peer { hello, lines };
+        Peer { hello, lines }
+    }
+
+    /// The next peer, welcomed.
+    fn welcome(&self) -> Peer {
+        let mut peer = self.accept();
         peer.say(&ToPeer::Welcome { version: 1 });
         peer
     }
@@ -218,4 +223,20 @@ fn a_client_that_reads_no_more_acknowledges_nothing() {
     let mut line = String::new();
     assert_eq!(peer.lines.read_line(&mut line).unwrap(), 0, "{line}");
     client.end();
+}
+
+#[test]
+fn what_the_client_says_meanwhile_does_not_break_a_connection_in_the_making() {
+    let mut scene = Scene::in_session();
+    let daemon = Daemon::at(&scene);
+    let mut client = channel_client(&mut scene);
+    let mut peer = daemon.accept();
+    for _ in 0..3 {
+        assert_eq!(client.ask("ping", &json!({}))["result"], json!({}));
+    }
+    peer.say(&ToPeer::Welcome { version: 1 });
+    peer.say(&ToPeer::Message(message(1, false)));
+    client.hear();
+    assert_eq!(peer.hear(), FromPeer::Ack(1));
+    assert!(daemon.has_nobody());
 }

@@ -174,6 +174,11 @@ fn whose_subscriptions_are_meant_is_told_by_the_caller() {
     assert_eq!(topic("filter.alice-main.json"), ["github:o/main"]);
     assert!(!scene.paths().dispatch_filter().exists());
     assert_eq!(scene.list()["self"], "my-app[bot]");
+    let own = ["subscribe", "o/main", "--ignore-sender", "@self"];
+    assert_eq!(scene.run(&own).expect(0).stderr, "");
+    let scene = Scene::in_session();
+    let said = scene.run(&own).expect(0).stderr;
+    assert!(said.contains("@self is nobody yet; `agent-box webhook self`"), "{said}");
 }
 
 #[test]
