@@ -277,29 +277,27 @@ fn follows_a_clear(programs: &[(&str, PathBuf)], answer: &str) {
 }
 
 /// The shapes that the other stories do not run: each gets its prompt to the agent.
-fn takes_other_options(programs: &[(&str, PathBuf)], agent: &str) {
+fn takes_options(programs: &[(&str, PathBuf)], agent: &str, at: usize) {
     let mut pane = Pane::new(programs);
     let extra: [&[&str]; 3] = match agent {
         "claude" => [&["--add-dir", "."], &["--name=x"], &["--append-system-prompt", "be brief"]],
         _ => [&["-m", "other"], &["--search"], &["-i", "x.png"]],
     };
     put(&pane.scratch.home().join("w/x.png"), "");
-    for (at, extra) in extra.into_iter().enumerate() {
-        pane.scratch.surroundings.codex_full_access = at == 0;
-        let harness = pane.scratch.harness();
-        let mut ask = pane.ask(agent).prompt(&"a long prompt\n".repeat(10_000));
-        ask.entry.spec.skip_permissions = at == 1;
-        ask.entry.spec.remote_control = at == 1;
-        ask.entry.spec.extra_args = extra.iter().map(|&word| word.to_owned()).collect();
-        let prepared = prepare_with(&harness, &ask, &|_| None).unwrap();
-        pane.start(&ask, &prepared);
-        let ask = ask.after(prepared, true);
-        let record = ask.record.clone().unwrap();
-        pane.wait("the prompt is proven", || {
-            harness.prompt_is_proven(&record, &|_| None, &ask.variables)
-        });
-        pane.kill();
-    }
+    pane.scratch.surroundings.codex_full_access = at == 0;
+    let harness = pane.scratch.harness();
+    let mut ask = pane.ask(agent).prompt(&"a long prompt\n".repeat(10_000));
+    ask.entry.spec.skip_permissions = at == 1;
+    ask.entry.spec.remote_control = at == 1;
+    ask.entry.spec.extra_args = extra[at].iter().map(|&word| word.to_owned()).collect();
+    let prepared = prepare_with(&harness, &ask, &|_| None).unwrap();
+    pane.start(&ask, &prepared);
+    let ask = ask.after(prepared, true);
+    let record = ask.record.clone().unwrap();
+    pane.wait("the prompt is proven", || {
+        harness.prompt_is_proven(&record, &|_| None, &ask.variables)
+    });
+    pane.kill();
 }
 
 /// The agent finds our tools, and its server of tools knows whose it is.
@@ -429,15 +427,39 @@ fn the_real_claude_follows_a_clear() {
 }
 
 #[test]
-fn the_real_claude_takes_every_option() {
+fn the_real_claude_takes_options_of_many_words() {
     let Some(programs) = real() else { return };
-    takes_other_options(&programs, CLAUDE.0);
+    takes_options(&programs, CLAUDE.0, 0);
 }
 
 #[test]
-fn the_real_codex_takes_every_option() {
+fn the_real_claude_takes_options_of_one_word() {
     let Some(programs) = real() else { return };
-    takes_other_options(&programs, CODEX.0);
+    takes_options(&programs, CLAUDE.0, 1);
+}
+
+#[test]
+fn the_real_claude_takes_options_of_two_words() {
+    let Some(programs) = real() else { return };
+    takes_options(&programs, CLAUDE.0, 2);
+}
+
+#[test]
+fn the_real_codex_takes_options_of_many_words() {
+    let Some(programs) = real() else { return };
+    takes_options(&programs, CODEX.0, 0);
+}
+
+#[test]
+fn the_real_codex_takes_options_without_a_word() {
+    let Some(programs) = real() else { return };
+    takes_options(&programs, CODEX.0, 1);
+}
+
+#[test]
+fn the_real_codex_takes_options_that_take_several_words() {
+    let Some(programs) = real() else { return };
+    takes_options(&programs, CODEX.0, 2);
 }
 
 #[test]
