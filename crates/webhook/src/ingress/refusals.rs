@@ -10,6 +10,7 @@ use agent_box_event::{parse_rfc3339, print_rfc3339};
 use agent_box_session::WebhookPaths;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::disk;
 
@@ -66,7 +67,8 @@ impl RefusalCount {
         })
     }
 
-    fn to_json(&self) -> Value {
+    /// The row as it is written.
+    pub fn to_json(&self) -> Value {
         let last = print_rfc3339(self.last_ms);
         json!({
             "source": self.source, "reason": self.reason, "count": self.count, "last": last
@@ -113,6 +115,7 @@ impl Refusals {
     /// Keeps the file as it should be, from now on. It is for people: one that cannot be written
     /// stops nobody.
     pub(crate) async fn keep(&self, path: &Path) -> Infallible {
+        let mut next = Instant::now();
         loop {
             let rows = self.counts().iter().map(RefusalCount::to_json).collect();
             let text = format!("{:#}\n", Value::Array(rows));
@@ -121,8 +124,9 @@ impl Refusals {
             if let Ok(Err(error)) = tokio::task::spawn_blocking(writing).await {
                 tracing::debug!("webhook refusals: {error}");
             }
-            tokio::time::sleep(WRITE_PAUSE).await;
             self.added.notified().await;
+            tokio::time::sleep_until(next).await;
+            next = Instant::now() + WRITE_PAUSE;
         }
     }
 }

@@ -2,6 +2,6 @@
 
 mod answers;
 mod limits;
-mod raw_http;
+pub(crate) mod raw_http;
 pub(crate) mod rig;
 mod senders;

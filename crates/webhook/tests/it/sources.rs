@@ -5,9 +5,11 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use agent_box_testkit::within;
 use agent_box_webhook::ingress::{SourceSettings, Sources};
 use serde_json::{Value, json};
 
+use crate::ingress::raw_http::Post;
 use crate::ingress::rig::{Receiver, Shelf};
 use crate::verbs::{Done, Scene, put, read_json};
 
@@ -338,6 +340,20 @@ fn emit_without_a_receiver_says_how_to_start_one() {
     scene.run(&["setup"]).expect(0);
     let done = scene.run(&["emit", "github", "{}"]).expect(1);
     assert!(done.stderr.contains("agent-box up"), "{done:?}");
+}
+
+#[test]
+fn status_says_what_was_refused_and_why() {
+    let receiver = Receiver::new();
+    let scene = scene_of(&receiver);
+    let wrong = Post::unsigned("{}").with("X-Hub-Signature-256", &"0".repeat(64));
+    assert_eq!(wrong.over(receiver.connect()).status, 401);
+    let said = within(10).for_some("the refusal is in the status", || {
+        let said: Value = serde_json::from_str(&scene.run(&["status", "--json"]).stdout).ok()?;
+        said["turnedAway"].get(0).cloned()
+    });
+    assert_eq!(said["source"], "github");
+    assert_eq!((said["reason"].as_str(), said["count"].as_u64()), (Some("signature"), Some(1)));
 }
 
 #[test]

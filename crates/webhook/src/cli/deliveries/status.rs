@@ -17,7 +17,7 @@ use crate::cli::print::DONE;
 use crate::cli::{Context, block_on};
 use crate::filters::Owner;
 use crate::inbox::{Counters, ReadOnly, WaitingSession};
-use crate::ingress::{SourceSettings, Sources};
+use crate::ingress::{RefusalCount, SourceSettings, Sources};
 use crate::{disk, now_ms, serve, to_event_json};
 
 /// All that was seen.
@@ -27,6 +27,8 @@ struct Seen {
     /// `None` if there is none yet, or why it cannot be read.
     inbox: Result<Option<(Counters, Vec<WaitingSession>)>, String>,
     sources: Sources,
+    /// Requests that the receiver refused since it started.
+    turned_away: Vec<RefusalCount>,
     /// As `ls --json` says.
     subscribed: Value,
     /// Hook sessions, or why nobody knows.
@@ -67,6 +69,7 @@ fn look(context: &Context, now: u64) -> Seen {
         receiver,
         inbox: open().map_err(|error: crate::inbox::InboxError| print::chain(&error)),
         sources: Sources::read(paths),
+        turned_away: RefusalCount::read(paths),
         subscribed: context.listing(&Owner::of_key(context.key().as_deref()), now).to_json(now),
         sessions: asked.unwrap_or_else(|error| Err(error.to_string())),
         refused: refused.and_then(|json| RefusalRecord::read(&to_event_json(&json))),
@@ -151,6 +154,7 @@ impl Seen {
             (source.name.to_string(), said)
         };
         let sources: Map<String, Value> = self.sources.iter().map(source).collect();
+        let turned_away = self.turned_away.iter().map(RefusalCount::to_json);
         let mut receiver = self.receiver.clone().unwrap_or(Value::Null);
         if let Some(members) = receiver.as_object_mut() {
             members.insert("running".to_owned(), json!(self.is_running));
@@ -182,6 +186,7 @@ impl Seen {
             "defaultSource": self.sources.default_name().map(ToString::to_string),
             "sources": sources,
             "sourceProblems": self.sources.problems,
+            "turnedAway": turned_away.collect::<Vec<Value>>(),
             "inbox": self.inbox_json(context),
             "peers": { "legacy": self.legacy_peers },
             "dispatch": dispatch,
@@ -233,6 +238,11 @@ impl Seen {
                 sources.join(", ")
             },
         ));
+        for it in &self.turned_away {
+            let last = ago(now, it.last_ms);
+            let text = format!("{}: {} {} times, the last {last}", it.source, it.reason, it.count);
+            lines.push(("turned away", text));
+        }
         let watches = self.watches();
         lines.push(("subscribed", format!("{} topics, {watches} standing watches", self.topics())));
         match &self.inbox {

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 /// Every kind of event that watches and subscriptions can use. Noise is left out: stars, forks,
-/// wiki pages, members, housekeeping.
+/// wiki pages, members, housekeeping. One that repositories do not offer would have GitHub refuse
+/// the whole webhook, so only those are here whose documentation names repositories.
 pub(super) const EVENTS: &[&str] = &[
-    "branch_protection_rule",
     "check_run",
     "check_suite",
     "code_scanning_alert",
@@ -19,7 +19,6 @@ pub(super) const EVENTS: &[&str] = &[
     "issue_comment",
     "issues",
     "label",
-    "merge_group",
     "milestone",
     "package",
     "pull_request",
@@ -27,10 +26,8 @@ pub(super) const EVENTS: &[&str] = &[
     "pull_request_review_comment",
     "pull_request_review_thread",
     "push",
-    "registry_package",
     "release",
     "repository",
-    "repository_vulnerability_alert",
     "secret_scanning_alert",
     "status",
     "workflow_job",
