@@ -69,10 +69,7 @@ use spool::Spool;
 /// Where verified deliveries go; the inbox, outside of tests.
 pub trait Store: Send + Sync + 'static {
     /// Stores a delivery; it is on disk when this returns [`Stored::New`].
-    fn store(
-        &self,
-        incoming: Incoming,
-    ) -> impl Future<Output = Result<Stored, InboxError>> + Send;
+    fn store(&self, incoming: Incoming) -> impl Future<Output = Result<Stored, InboxError>> + Send;
 }
 
 impl Store for Inbox {
