@@ -36,9 +36,9 @@ let
       parts = map (part: part scope);
     in
     {
-      imports =
+      imports = lib.concatMap (part: part lib) [
         /*% include "removed.nix" %*/
-        ;
+      ];
 
       options.services.agent-box = lib.foldl' (known: part: known // part) { } (parts [
         /*% include "options.nix" %*/
