@@ -20,12 +20,15 @@ pub(crate) const LOGIN_HINTS: &[&str] =
     &["Sign in with ChatGPT", "Not logged in", "401 Unauthorized"];
 
 /// What our server of tools needs to know whose it is.
-const TOOL_VARIABLES: [&str; 5] = [
+const TOOL_VARIABLES: [&str; 7] = [
     env::SESSION_UUID,
     env::SESSION_NAME,
     env::WEBHOOK_SESSION,
     env::WEBHOOK_STATE_DIR,
     env::WEBHOOK_SELF,
+    // By these it finds out what the box acts as, where nobody says so.
+    env::GH_TOKEN,
+    env::GITHUB_TOKEN,
 ];
 
 /// Codex's own directory, for one that runs with these variables from the env file.

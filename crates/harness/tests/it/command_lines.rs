@@ -107,7 +107,7 @@ fn codex_command_lines() {
     -c
     mcp_servers.agent-box.args=["mcp"]
     -c
-    mcp_servers.agent-box.env_vars=["AGENT_BOX_SESSION_UUID","AGENT_BOX_SESSION_NAME","LOCAL_WEBHOOK_SESSION","LOCAL_WEBHOOK_STATE_DIR","LOCAL_WEBHOOK_SELF"]
+    mcp_servers.agent-box.env_vars=["AGENT_BOX_SESSION_UUID","AGENT_BOX_SESSION_NAME","LOCAL_WEBHOOK_SESSION","LOCAL_WEBHOOK_STATE_DIR","LOCAL_WEBHOOK_SELF","GH_TOKEN","GITHUB_TOKEN"]
     --
     [agent-box session AAA] !ls
     "#);
@@ -120,7 +120,7 @@ fn codex_command_lines() {
     -c
     mcp_servers.agent-box.args=["mcp"]
     -c
-    mcp_servers.agent-box.env_vars=["AGENT_BOX_SESSION_UUID","AGENT_BOX_SESSION_NAME","LOCAL_WEBHOOK_SESSION","LOCAL_WEBHOOK_STATE_DIR","LOCAL_WEBHOOK_SELF"]
+    mcp_servers.agent-box.env_vars=["AGENT_BOX_SESSION_UUID","AGENT_BOX_SESSION_NAME","LOCAL_WEBHOOK_SESSION","LOCAL_WEBHOOK_STATE_DIR","LOCAL_WEBHOOK_SELF","GH_TOKEN","GITHUB_TOKEN"]
     -c
     developer_instructions="[agent-box session AAA]"
     "#);
@@ -135,7 +135,7 @@ fn codex_command_lines() {
     -c
     mcp_servers.agent-box.args=["mcp"]
     -c
-    mcp_servers.agent-box.env_vars=["AGENT_BOX_SESSION_UUID","AGENT_BOX_SESSION_NAME","LOCAL_WEBHOOK_SESSION","LOCAL_WEBHOOK_STATE_DIR","LOCAL_WEBHOOK_SELF"]
+    mcp_servers.agent-box.env_vars=["AGENT_BOX_SESSION_UUID","AGENT_BOX_SESSION_NAME","LOCAL_WEBHOOK_SESSION","LOCAL_WEBHOOK_STATE_DIR","LOCAL_WEBHOOK_SELF","GH_TOKEN","GITHUB_TOKEN"]
     -i
     x.png
     --
@@ -154,7 +154,7 @@ fn codex_command_lines() {
     -c
     mcp_servers.agent-box.args=["mcp"]
     -c
-    mcp_servers.agent-box.env_vars=["AGENT_BOX_SESSION_UUID","AGENT_BOX_SESSION_NAME","LOCAL_WEBHOOK_SESSION","LOCAL_WEBHOOK_STATE_DIR","LOCAL_WEBHOOK_SELF"]
+    mcp_servers.agent-box.env_vars=["AGENT_BOX_SESSION_UUID","AGENT_BOX_SESSION_NAME","LOCAL_WEBHOOK_SESSION","LOCAL_WEBHOOK_STATE_DIR","LOCAL_WEBHOOK_SELF","GH_TOKEN","GITHUB_TOKEN"]
     -i
     x.png
     --
@@ -180,7 +180,7 @@ fn codex_command_lines() {
     -c
     mcp_servers.agent-box.args=["mcp"]
     -c
-    mcp_servers.agent-box.env_vars=["AGENT_BOX_SESSION_UUID","AGENT_BOX_SESSION_NAME","LOCAL_WEBHOOK_SESSION","LOCAL_WEBHOOK_STATE_DIR","LOCAL_WEBHOOK_SELF"]
+    mcp_servers.agent-box.env_vars=["AGENT_BOX_SESSION_UUID","AGENT_BOX_SESSION_NAME","LOCAL_WEBHOOK_SESSION","LOCAL_WEBHOOK_STATE_DIR","LOCAL_WEBHOOK_SELF","GH_TOKEN","GITHUB_TOKEN"]
     -C
     ~/w
     -i
