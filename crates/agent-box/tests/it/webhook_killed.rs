@@ -45,8 +45,7 @@ fn killed_at(point: &str) {
     assert_eq!(the_box.answers().len(), 2, "{point}");
 }
 
-/// Seen red (at `webhook.frozen`) with a start that does not run frozen batches again, and (at
-/// `webhook.spawned`) with a wrapper that does not look for a claim on its batch.
+/// Seen red (at `webhook.frozen`) with a start that does not run frozen batches again.
 #[test]
 fn a_receiver_killed_at_any_point_has_each_delivery_s_effect_exactly_once() {
     for point in RECEIVER {
@@ -55,7 +54,7 @@ fn a_receiver_killed_at_any_point_has_each_delivery_s_effect_exactly_once() {
 }
 
 /// The agent was quick: it ended and removed itself before the receiver knew of it. Seen red with
-/// a wrapper whose claims go with the session's entry.
+/// a wrapper that does not look for a claim on its batch.
 #[test]
 fn a_session_that_removed_itself_before_it_was_noted_is_not_started_again() {
     let mut the_box = WebhookBox::new(PROGRAM);
@@ -76,7 +75,7 @@ fn a_session_that_removed_itself_before_it_was_noted_is_not_started_again() {
 }
 
 /// The wrapper of the killed receiver is still at work when the next receiver runs the same batch.
-/// Seen red with a batch id that is made anew at each attempt.
+/// Seen red with a start that does not run frozen batches again.
 #[test]
 fn an_orphaned_wrapper_beside_a_second_one_starts_one_session() {
     let mut the_box = WebhookBox::new(PROGRAM);

@@ -8,7 +8,7 @@ use agent_box_webhook::inbox::Relation;
 use crate::scene::PROGRAM;
 use crate::webhook_box::{WebhookBox, issue, marker};
 
-/// Case C55. Seen red with a key that contains the time of arrival.
+/// Case C55. Seen red with an inbox that takes what it knows for new.
 #[test]
 fn one_delivery_sent_ten_times_in_parallel_and_again_after_a_restart_is_one_session() {
     let mut the_box = WebhookBox::new(PROGRAM);
@@ -35,7 +35,7 @@ fn one_delivery_sent_ten_times_in_parallel_and_again_after_a_restart_is_one_sess
     assert_eq!(the_box.answers().len(), 2);
 }
 
-/// Case C56. Seen red with deduplication by body alone, and by id alone.
+/// Case C56. Seen red with an inbox that knows deliveries by their id alone.
 #[test]
 fn the_same_body_under_two_ids_is_two_events_and_the_same_id_with_two_bodies_is_flagged() {
     let mut the_box = WebhookBox::new(PROGRAM);

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::scene::{PROGRAM, entry, supervise, wait_launches, wait_state};
 use crate::webhook_box::{WebhookBox, issue, marker};
 
-/// The seed story. Seen red with a wrapper that was not given the batch's text.
+/// The seed story. Seen red with a batch whose text has lost its events.
 #[test]
 fn a_delivery_while_the_supervisor_is_down_becomes_one_session_with_the_whole_prompt() {
     let mut the_box = WebhookBox::new(PROGRAM);
@@ -48,11 +48,11 @@ fn a_delivery_while_the_supervisor_is_down_becomes_one_session_with_the_whole_pr
     assert_eq!(the_box.delivery("run-99").unwrap().duplicates, 1);
 }
 
-/// Seen red with a queue that is filled by name.
+/// Case C15. Seen red with a queue that is filled by name.
 #[test]
 fn a_successor_of_the_same_name_gets_nothing_that_was_meant_for_the_removed_session() {
     let mut the_box = WebhookBox::new(PROGRAM);
-    let _receiver = the_box.serve();
+    let receiver = the_box.serve();
     let scene = &the_box.scene;
     let add = || scene.run(&["add", "x", "--agent", "shell"]).expect_success();
     let subscribe =
@@ -62,9 +62,12 @@ fn a_successor_of_the_same_name_gets_nothing_that_was_meant_for_the_removed_sess
     subscribe();
     assert_eq!(the_box.send("issues", "first", &issue("o/r", 1)), Some(200));
     the_box.wait_queued("first");
+    // The receiver sees the successor only, never that the name was free.
+    receiver.freeze();
     scene.run(&["rm", "x"]).expect_success();
     add();
     subscribe();
+    receiver.thaw();
     assert_eq!(the_box.send("issues", "second", &issue("o/r", 2)), Some(200));
     the_box.wait_queued("second");
     let text = read();
@@ -138,4 +141,22 @@ fn an_event_that_its_owner_never_took_starts_a_session_once_the_owner_is_gone() 
     let hooks = the_box.hooks();
     assert_eq!(hooks.len(), 1, "{hooks:?}");
     assert_ne!(hooks[0].0, owner);
+}
+
+/// What a newcomer runs. Seen red with an `up` that starts no receiver.
+#[test]
+fn up_takes_deliveries_in_beside_the_supervisor_and_ends_both() {
+    let mut the_box = WebhookBox::new(PROGRAM);
+    let mut up = the_box.scene.supervise(&["up"]);
+    up.wait_ready();
+    the_box.watch();
+    within(20).until("deliveries are taken", || {
+        the_box.send("issues", "one", &issue("o/r", 1)) == Some(200)
+    });
+    the_box.wait_state("one", "spawned");
+    let (name, _) = the_box.hooks().remove(0);
+    wait_state(&the_box.scene, &name, "live");
+    up.terminate().expect_success();
+    assert_eq!(the_box.send("issues", "two", &issue("o/r", 2)), None, "nobody listens any more");
+    assert!(wait_launches(&the_box.scene, &name, 1).is_alive(), "the session goes on");
 }

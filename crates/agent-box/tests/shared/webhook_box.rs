@@ -1,6 +1,7 @@
 //! A box with a receiver: signed deliveries go in at its socket, what became of them is read from
 //! its inbox and the registry.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -79,8 +80,10 @@ impl WebhookBox {
     pub(crate) fn send_bytes(&self, kind: &str, id: &str, body: &[u8]) -> Option<u16> {
         let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
         mac.update(body);
-        let signature = mac.finalize().into_bytes();
-        let signature: String = signature.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut signature = String::new();
+        for byte in mac.finalize().into_bytes() {
+            write!(signature, "{byte:02x}").unwrap();
+        }
         let head = format!(
             "POST /github HTTP/1.1\r\nhost: box\r\nconnection: close\r\nx-github-event: {kind}\r\n\
              x-github-delivery: {id}\r\nx-hub-signature-256: sha256={signature}\r\n\

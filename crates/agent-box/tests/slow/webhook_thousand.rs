@@ -24,8 +24,7 @@ exec "$HOME/agent-box" rm "$AGENT_BOX_SESSION_NAME"
 "#;
 
 /// Every event is read by exactly one agent, never more than four sessions are there, and nothing
-/// is left over. Seen red with batches that are dropped at the cap, and with frozen batches whose
-/// members go back to their lane at a start.
+/// is left over. Seen red with a start that does not run frozen batches again.
 #[test]
 fn a_thousand_deliveries_with_cap_4_and_three_crashes_are_each_worked_on_once() {
     let mut the_box = WebhookBox::new(PROGRAM);

@@ -72,16 +72,13 @@ pub(crate) fn run(verb: &Verb, context: &Context) -> Done {
 }
 
 fn hello(session: Option<&str>, context: &Context) -> Result<Hello, String> {
-    let (key, session_id) = match session {
-        Some(name) => {
-            let name = SessionName::parse(name).map_err(|error| error.to_string())?;
-            // Whoever is meant is the session that has the name now.
-            (WebhookPaths::session_key(&context.user, &name), None)
-        }
-        None => {
-            let id = context.text(env::SESSION_UUID).map(str::to_owned);
-            (context.key().unwrap_or_default(), id)
-        }
+    let (key, session_id) = if let Some(name) = session {
+        let name = SessionName::parse(name).map_err(|error| error.to_string())?;
+        // Whoever is meant is the session that has the name now.
+        (WebhookPaths::session_key(&context.user, &name), None)
+    } else {
+        let id = context.text(env::SESSION_UUID).map(str::to_owned);
+        (context.key().unwrap_or_default(), id)
     };
     Ok(Hello { key, session_id, pid: std::process::id(), role: Role::Reader, after: None })
 }

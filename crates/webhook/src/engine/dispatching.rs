@@ -172,14 +172,11 @@ impl Engine {
             let known = known(rules, sessions, &self.roster, leases, now);
             match self.ask(sequence, known).await? {
                 Some(Asked { again: Again::Claimed, .. }) => {}
-                Some(Asked { again: Again::Wanted { .. }, .. }) => {
+                Some(Asked { again: Again::Wanted { .. }, .. }) | None => {
                     self.claimed.remove(&sequence);
                 }
                 Some(Asked { again: Again::Withdrawn(why), .. }) => {
                     self.inbox.write(move |tx| tx.withdraw(sequence, &why, now)).await?;
-                    self.claimed.remove(&sequence);
-                }
-                None => {
                     self.claimed.remove(&sequence);
                 }
             }
@@ -312,13 +309,11 @@ impl Engine {
         let Ran { batch, begun, run, changes } = ran;
         let (attempts, now) = (begun?, now_ms());
         let step = after_exit(run.exit, attempts, now);
-        match &run.answer {
-            Some(answer) => {
-                tracing::info!(%batch, session = answer.name, "a batch has its session")
-            }
-            None => {
-                tracing::info!(%batch, ?step, exit = ?run.exit, reason = run.reason, "a batch was handed over")
-            }
+        if let Some(answer) = &run.answer {
+            tracing::info!(%batch, session = answer.name, "a batch has its session");
+        } else {
+            let (exit, reason) = (run.exit, &run.reason);
+            tracing::info!(%batch, ?step, ?exit, reason, "a batch was handed over");
         }
         let reason = match run.exit {
             Some(code) => format!("{} (exit code {code})", run.reason),

@@ -39,9 +39,6 @@ impl Engine {
         }
         match self.parts.wrapper.status().await {
             Ok(status) => {
-                if self.roster.status.as_ref() != Some(&status) {
-                    self.are_claims_stale = true;
-                }
                 self.roster.status = Some(status);
                 self.blind = None;
             }
@@ -51,6 +48,8 @@ impl Engine {
                 self.blind = Some(reason);
             }
         }
+        // Who holds a claim may have changed, and if only by being silent for too long.
+        self.are_claims_stale = true;
         // Whoever said that the box is full is asked again.
         self.is_full = false;
         self.publish_roster();

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use super::decision::{Effects, Known, SessionFilter, decide};
 use super::rules::RulesNow;
 use super::{Engine, draw};
-use crate::inbox::{InboxError, QueueLimits, Unmatched};
+use crate::inbox::{InboxError, Look, QueueLimits, Unmatched};
 use crate::{Parsed, now_ms};
 
 /// So many are decided before their writes are waited for: they share commits.
@@ -32,7 +32,7 @@ impl Engine {
 
     async fn match_some(&mut self, unmatched: Vec<Unmatched>) -> Result<(), InboxError> {
         let now = now_ms();
-        let leases = self.inbox.read(|look| look.leases()).await?;
+        let leases = self.inbox.read(Look::leases).await?;
         let rules = self.rules.now();
         let sessions = self.session_filters(&rules);
         let known = Known {
@@ -65,8 +65,9 @@ impl Engine {
             let inbox = self.inbox.clone();
             writes.spawn(async move {
                 let topic = it.delivery.topic();
-                let written =
-                    inbox.write(move |tx| record(tx, sequence, topic.as_ref(), effects, now)).await;
+                let written = inbox
+                    .write(move |tx| record(tx, sequence, topic.as_ref(), &effects, now))
+                    .await;
                 (sequence, written)
             });
         }
@@ -124,7 +125,7 @@ fn record(
     tx: &mut crate::inbox::Tx<'_>,
     sequence: u64,
     topic: Option<&agent_box_event::Topic>,
-    effects: Effects,
+    effects: &Effects,
     now: u64,
 ) -> Result<(), InboxError> {
     tx.step(sequence, &effects.state, effects.note.as_deref(), now)?;

@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    const MINUTE: Duration = Duration::from_secs(60);
+    const MINUTE: Duration = Duration::from_mins(1);
 
     #[test]
     fn absent_members_limit_nothing_and_unreadable_ones_limit_all() {

@@ -7,7 +7,7 @@ use agent_box_event::contract::Told as Said;
 use tokio::task::JoinError;
 
 use super::{Engine, TICK_MS};
-use crate::inbox::{InboxError, SessionRef};
+use crate::inbox::{InboxError, Look, SessionRef};
 use crate::now_ms;
 
 /// So many messages are offered at a time.
@@ -34,7 +34,7 @@ pub(super) struct Told {
 
 impl Engine {
     pub(super) async fn tell_the_silent(&mut self, now: u64) -> Result<(), InboxError> {
-        let queues = self.inbox.read(|look| look.waiting_sessions()).await?;
+        let queues = self.inbox.read(Look::waiting_sessions).await?;
         self.attempts.retain(|session, attempt| {
             attempt.is_running || queues.iter().any(|queue| queue.session == *session)
         });

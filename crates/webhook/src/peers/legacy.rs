@@ -28,7 +28,7 @@ use crate::serve::over;
 /// How often the directory is looked at when nothing happens.
 const TICK: Duration = Duration::from_secs(30);
 /// How soon what failed is tried again.
-const AGAIN: Duration = Duration::from_secs(1);
+const AGAIN: Duration = Duration::from_millis(200);
 /// How long one connection may take.
 const DEADLINE: Duration = Duration::from_secs(5);
 /// So many messages are written before the directory is looked at again.
@@ -138,9 +138,8 @@ async fn tell_some(hub: &Hub, key: &str, sockets: Vec<Socket>) -> Result<Round, 
     }
     for message in &waiting.messages {
         let sequence = message.sequence;
-        let look = move |look: &crate::inbox::Look| {
-            Ok((look.delivery(sequence)?, look.body(sequence)?))
-        };
+        let look =
+            move |look: &crate::inbox::Look| Ok((look.delivery(sequence)?, look.body(sequence)?));
         if let (Some(delivery), Some(body)) = hub.inbox.read(look).await? {
             hub.telling(&queues, std::slice::from_ref(message), false).await?;
             let line = envelope(&delivery, &body);

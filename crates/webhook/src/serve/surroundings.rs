@@ -15,8 +15,8 @@ use crate::ingress::Limits;
 /// The wrapper's program.
 const WRAPPER: &str = "agent-box-webhook-spawn";
 const PORT: u16 = 8788;
-const WINDOW: Duration = Duration::from_secs(60);
-const DEADLINE: Duration = Duration::from_secs(60);
+const WINDOW: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// What a daemon that was itself started in a session knows of that session; its children are
 /// about others.

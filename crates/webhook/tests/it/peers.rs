@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::time::Duration;
 
 use agent_box_testkit::within;
@@ -119,9 +120,11 @@ async fn a_settled_delivery_is_replayed_and_what_cannot_be_is_named() {
     let socket = receiver.paths.peers();
     assert_eq!(Client::replay(&socket, "github/d").await.unwrap(), 2);
     queued(&receiver, 2);
-    for (named, expected) in
-        [("github/x", "there is no delivery"), ("#2", "still on its way"), ("a b", "names no delivery")]
-    {
+    for (named, expected) in [
+        ("github/x", "there is no delivery"),
+        ("#2", "still on its way"),
+        ("a b", "names no delivery"),
+    ] {
         let error = Client::replay(&socket, named).await.unwrap_err().to_string();
         assert!(error.contains(expected), "{named}: {error}");
     }
@@ -141,24 +144,36 @@ async fn whoever_talks_nonsense_is_told_so_and_harms_nobody() {
     assert!(error.to_string().contains("no receiver answers at"), "{error}");
 }
 
+const MANY: u64 = 12;
+
+/// A listening socket with room for two connections that nobody accepts.
+fn busy_listener(path: &Path) -> UnixListener {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
+
+    let fd = socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+    bind(&fd, &SocketAddrUnix::new(path).unwrap()).unwrap();
+    listen(&fd, 1).unwrap();
+    UnixListener::from(fd)
+}
+
 /// Seen red with a socket that is removed at the first error.
 #[test]
 fn an_older_peer_that_is_busy_keeps_its_socket_and_gets_every_event_and_a_dead_one_loses_it() {
     let receiver = Receiver::new();
     receiver.subscribe(Some("alice-main"), &["github:o/r"]);
     let busy = receiver.instances().join(format!("alice-main.{}.sock", std::process::id()));
-    let listener = UnixListener::bind(&busy).unwrap();
+    let listener = busy_listener(&busy);
     // No process has this pid: it is beyond the most that Linux gives.
     let dead = receiver.instances().join("alice-main.4194999.sock");
     drop(UnixListener::bind(&dead).unwrap());
     let odd = receiver.instances().join("alice-main.x.sock");
     touch(&odd);
-    // More than a listening socket's backlog takes while nobody accepts.
-    for number in 1..=40 {
+    // More than its backlog takes while it does not accept.
+    for number in 1..=MANY {
         assert_eq!(receiver.send(&format!("d-{number}"), "o/r", number), 200);
     }
     let mut lines = Vec::new();
-    while lines.len() < 40 {
+    while (lines.len() as u64) < MANY {
         let (mut stream, _) = listener.accept().unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
@@ -168,9 +183,9 @@ fn an_older_peer_that_is_busy_keeps_its_socket_and_gets_every_event_and_a_dead_o
         assert_eq!(envelope["payload"]["action"], "opened");
         lines.push(envelope["delivery"].as_str().unwrap().to_owned());
     }
-    let expected: Vec<String> = (1..=40).map(|number| format!("d-{number}")).collect();
+    let expected: Vec<String> = (1..=MANY).map(|number| format!("d-{number}")).collect();
     assert_eq!(lines, expected, "all, in order");
-    receiver.wait_state("d-40", "delivered");
+    receiver.wait_state(&format!("d-{MANY}"), "delivered");
     within(20).until("the dead one's socket is gone", || !dead.exists());
     assert!(busy.exists() && odd.exists());
 }

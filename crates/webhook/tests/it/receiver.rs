@@ -1,5 +1,6 @@
 //! A receiver on a thread of its own, with a wrapper whose answers a test writes.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -39,12 +40,15 @@ deliver)
 esac
 "#;
 
+/// What a receiver leaves: its settings, and how it ended.
+type Ended = (Settings, Result<(), ServeError>);
+
 /// A home with webhook files, the wrapper, and a receiver that can be ended and started again.
 pub(crate) struct Receiver {
     home: TempDir,
     pub(crate) paths: WebhookPaths,
     settings: Option<Settings>,
-    running: Option<(watch::Sender<bool>, JoinHandle<(Settings, Result<(), ServeError>)>)>,
+    running: Option<(watch::Sender<bool>, JoinHandle<Ended>)>,
 }
 
 impl Receiver {
@@ -176,8 +180,10 @@ impl Receiver {
         let body = payload.to_string().into_bytes();
         let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
         mac.update(&body);
-        let signature = mac.finalize().into_bytes();
-        let signature: String = signature.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut signature = String::new();
+        for byte in mac.finalize().into_bytes() {
+            write!(signature, "{byte:02x}").unwrap();
+        }
         let head = format!(
             "POST / HTTP/1.1\r\nhost: box\r\nconnection: close\r\nx-github-event: issues\r\n\
              x-github-delivery: {id}\r\nx-hub-signature-256: sha256={signature}\r\n\
@@ -194,7 +200,7 @@ impl Receiver {
     /// Looks into the inbox.
     pub(crate) fn look<T>(
         &self,
-        look: impl FnOnce(&Look<'_>) -> Result<T, agent_box_webhook::inbox::InboxError>,
+        look: impl FnOnce(&Look) -> Result<T, agent_box_webhook::inbox::InboxError>,
     ) -> T {
         ReadOnly::open(&self.paths.inbox()).unwrap().unwrap().look(look).unwrap()
     }
