@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 mod beside;
+mod engine;
 mod examples;
 mod filters;
 mod inbox;
@@ -10,11 +11,10 @@ mod mcp;
 mod mcp_channel;
 mod mcp_daemon;
 mod mcp_live;
+mod peers;
+mod receiver;
+mod serve;
 mod sources;
 mod subscriptions;
 mod subscriptions_self;
 mod verbs;
-mod engine;
-mod peers;
-mod receiver;
-mod serve;
