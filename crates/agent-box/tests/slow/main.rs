@@ -10,6 +10,8 @@ mod interleaving;
 #[path = "../shared/oracle.rs"]
 mod oracle;
 
+#[allow(dead_code, reason = "the other test binary uses the rest")]
+#[expect(dead_code, reason = "the tests of the other program ask for more")]
 #[path = "../shared/webhook_box.rs"]
 mod webhook_box;
 #[cfg(feature = "testpoints")]

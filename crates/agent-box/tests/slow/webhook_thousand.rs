@@ -98,7 +98,7 @@ fn serve(the_box: &WebhookBox) -> Running {
 /// Waits until so many deliveries have their session; notes the most hook sessions that were
 /// listed at once.
 fn wait_spawned(the_box: &WebhookBox, count: u64, most: &mut usize) {
-    Deadline::after(Duration::from_secs(900)).until(&format!("{count} are spawned"), || {
+    Deadline::after(Duration::from_mins(15)).until(&format!("{count} are spawned"), || {
         *most = (*most).max(the_box.hooks().len());
         let all = the_box.deliveries();
         all.iter().filter(|it| it.state.as_str() == "spawned").count() as u64 >= count
