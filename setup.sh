@@ -67,14 +67,15 @@ install_test_tools() {
     || echo "setup.sh: ${missing[*]} could not be installed; what they prove is left out"
 }
 
-# Real payloads of GitHub, and the sender's own way to sign them. Optional, as the agents.
+# Real payloads of GitHub, and the senders' own ways to sign. Optional, as the agents.
 install_payloads() {
   local prefix=target/webhooks
   [ -d "$prefix/node_modules/@octokit/webhooks-methods" ] || {
     has npm || { echo "setup.sh: no npm here, so the tests with real payloads are left out"; return; }
     say "installing real webhook payloads for the tests"
     npm install --silent --no-audit --no-fund --prefix "$prefix" \
-      @octokit/webhooks-examples@7.6.1 @octokit/webhooks-methods@6.0.0 || {
+      @octokit/webhooks-examples@7.6.1 @octokit/webhooks-methods@6.0.0 \
+      stripe@23.1.0 standardwebhooks@1.1.1 svix@1.99.1 || {
       echo "setup.sh: the payloads could not be installed; their tests are left out"; return; }
   }
   export AGENT_BOX_WEBHOOK_NPM="$PWD/$prefix"

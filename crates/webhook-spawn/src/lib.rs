@@ -18,7 +18,8 @@
 //! use agent_box_event::contract::Request;
 //! use agent_box_webhook_spawn::{Outcome, Surrounded};
 //!
-//! let surrounded = Surrounded::open(&|name| std::env::var_os(name))?;
+//! let told = |name: &str| (name == "HOME").then(|| "/home/alice".into());
+//! let surrounded = Surrounded::open(&told)?;
 //! let mut warn = |text: &str| eprintln!("{text}");
 //! match surrounded.spawn(&Request::default(), "[a test] nothing happened", &mut warn)? {
 //!     Outcome::Accepted(answer) => println!("{}", answer.name),

@@ -30,7 +30,7 @@ mod retention;
 mod schema;
 mod step;
 mod summary;
-mod worker;
+mod thread;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub use open::ReadOnly;
 pub use retention::{Removed, Retention};
 pub use step::Step;
 
-use worker::{Reader, Writer};
+use thread::{Reader, Writer};
 
 /// How much the inbox takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -34,7 +34,7 @@ impl Cloud {
         // It ends with the test's process.
         thread::spawn(move || {
             for stream in listener.incoming() {
-                let stream = stream.unwrap();
+                let stream = &stream.unwrap();
                 answer(stream, life_cycle, token, &asked, takes_back.load(Ordering::SeqCst));
             }
         });
@@ -48,13 +48,13 @@ impl Cloud {
 
 /// As EC2 does with its older protocol switched off: every question needs the token.
 fn answer(
-    stream: TcpStream,
+    stream: &TcpStream,
     life_cycle: &str,
     token: &str,
     asked: &Mutex<Vec<String>>,
     takes_back: bool,
 ) {
-    let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
     let question = lines.next().unwrap();
     let headers: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
     asked.lock().unwrap().push(format!("{question} {}", headers.join(" ")));
@@ -74,7 +74,7 @@ fn answer(
     let length = body.len();
     let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n\r\n");
     // The program may have gone.
-    let _ = (&stream).write_all(format!("{head}{body}").as_bytes());
+    let _ = (&*stream).write_all(format!("{head}{body}").as_bytes());
 }
 
 /// Starts the monitor; `systemctl` notes its words in the home.

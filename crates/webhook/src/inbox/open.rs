@@ -193,6 +193,6 @@ impl ReadOnly {
         &self,
         look: impl FnOnce(&Look) -> Result<T, InboxError>,
     ) -> Result<T, InboxError> {
-        super::worker::look_at(&self.0, look)
+        super::thread::look_at(&self.0, look)
     }
 }

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Told to a job when it is known whether the transaction that it was part of is on disk.
 type Answer = Box<dyn FnOnce(Option<&Fault>) + Send>;
 /// Runs inside the transaction, or hears that there is none.
-type Job = Box<dyn FnOnce(Option<&Look>) -> (Ran, Answer) + Send>;
+type Task = Box<dyn FnOnce(Option<&Look>) -> (Ran, Answer) + Send>;
 /// Runs on the reading connection, and answers by itself.
 type Glance = Box<dyn FnOnce(&Look) + Send>;
 
@@ -123,7 +123,7 @@ impl<J> Drop for Thread<J> {
 /// Writes: the one owner of the writing connection and of the lock.
 #[derive(Debug)]
 pub(super) struct Writer {
-    thread: Thread<Job>,
+    thread: Thread<Task>,
     limits: InboxLimits,
     changed: watch::Receiver<u64>,
 }
@@ -167,7 +167,7 @@ impl Writer {
 /// Makes a job of a closure: its result is kept back until the commit is known.
 fn with_answer<T: Send + 'static>(
     job: impl FnOnce(&mut Tx<'_>) -> Result<T, InboxError> + Send + 'static,
-) -> (Job, oneshot::Receiver<Result<T, InboxError>>) {
+) -> (Task, oneshot::Receiver<Result<T, InboxError>>) {
     let (sender, receiver) = oneshot::channel();
     let job = move |look: Option<&Look>| -> (Ran, Answer) {
         let run = |look: &Look| {
@@ -211,7 +211,7 @@ fn path_of(look: &Look) -> &Path {
     Path::new(look.db().path().unwrap_or_default())
 }
 
-fn write(mut jobs: mpsc::Receiver<Job>, opened: open::Opened, commits: &watch::Sender<u64>) {
+fn write(mut jobs: mpsc::Receiver<Task>, opened: open::Opened, commits: &watch::Sender<u64>) {
     let open::Opened { look, lock } = opened;
     while let Some(first) = jobs.blocking_recv() {
         let changes = look.db().total_changes();
@@ -233,8 +233,8 @@ fn write(mut jobs: mpsc::Receiver<Job>, opened: open::Opened, commits: &watch::S
 /// Runs the first job and those that wait already in one transaction.
 fn run_group(
     look: &Look,
-    first: Job,
-    jobs: &mut mpsc::Receiver<Job>,
+    first: Task,
+    jobs: &mut mpsc::Receiver<Task>,
 ) -> (Vec<Answer>, Result<(), Fault>) {
     let fault = |error| Fault::of(&open::explain(path_of(look), error));
     if let Err(error) = look.db().execute_batch("BEGIN IMMEDIATE") {
@@ -243,7 +243,7 @@ fn run_group(
     let mut answers = Vec::new();
     let mut next = Some(first);
     while let Some(job) = next {
-        let (answer, ran) = run_job(look, job);
+        let (answer, ran) = run_task(look, job);
         answers.push(answer);
         if let Err(why) = ran {
             roll_back(look.db());
@@ -259,7 +259,7 @@ fn run_group(
 }
 
 /// Runs a job in its savepoint. The error says that the whole transaction cannot go on.
-fn run_job(look: &Look, job: Job) -> (Answer, Result<(), Fault>) {
+fn run_task(look: &Look, job: Task) -> (Answer, Result<(), Fault>) {
     let fault = |error| Fault::of(&open::explain(path_of(look), error));
     if let Err(error) = look.db().execute_batch("SAVEPOINT job") {
         return (job(None).1, Err(fault(error)));
