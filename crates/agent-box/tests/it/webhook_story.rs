@@ -46,6 +46,10 @@ fn a_delivery_while_the_supervisor_is_down_becomes_one_session_with_the_whole_pr
     assert_eq!(the_box.hooks().len(), 1);
     assert_eq!(the_box.scene.stubs().launches().len(), 1);
     assert_eq!(the_box.delivery("run-99").unwrap().duplicates, 1);
+    let story = the_box.scene.run(&["webhook", "explain", "run-99"]).expect_success().stdout;
+    for part in ["github:o/*", "matched", "frozen", "attempt 1", "spawned", name] {
+        assert!(story.contains(part), "{part} is missing in: {story}");
+    }
 }
 
 /// Case C15. Seen red with a queue that is filled by name.
@@ -53,23 +57,22 @@ fn a_delivery_while_the_supervisor_is_down_becomes_one_session_with_the_whole_pr
 fn a_successor_of_the_same_name_gets_nothing_that_was_meant_for_the_removed_session() {
     let mut the_box = WebhookBox::new(PROGRAM);
     let receiver = the_box.serve();
-    let scene = &the_box.scene;
-    let add = || scene.run(&["add", "x", "--agent", "shell"]).expect_success();
-    let subscribe =
-        || scene.run(&["webhook", "subscribe", "o/r", "--session", "x"]).expect_success();
-    let read = || scene.run(&["webhook", "read", "--session", "x"]).expect_success().stdout;
-    add();
-    subscribe();
+    let run = |the_box: &WebhookBox, words: &[&str]| the_box.scene.run(words).expect_success();
+    let subscribed = |the_box: &WebhookBox| {
+        run(the_box, &["add", "x", "--agent", "shell"]);
+        run(the_box, &["webhook", "subscribe", "o/r", "--session", "x"]);
+    };
+    subscribed(&the_box);
     assert_eq!(the_box.send("issues", "first", &issue("o/r", 1)), Some(200));
     the_box.wait_queued("first");
-    // The receiver sees the successor only, never that the name was free.
-    receiver.freeze();
-    scene.run(&["rm", "x"]).expect_success();
-    add();
-    subscribe();
-    receiver.thaw();
+    // The receiver is away, so that it never sees the name free: only the successor.
+    let _ = receiver.kill();
+    run(&the_box, &["rm", "x"]);
+    subscribed(&the_box);
+    let _receiver = the_box.serve();
     assert_eq!(the_box.send("issues", "second", &issue("o/r", 2)), Some(200));
     the_box.wait_queued("second");
+    let read = || run(&the_box, &["webhook", "read", "--session", "x"]).stdout;
     let text = read();
     assert!(text.contains(&marker(2)) && !text.contains(&marker(1)), "{text}");
     assert_eq!(read(), "no events wait\n");
