@@ -66,7 +66,6 @@ async fn a_channel_gets_all_in_order_and_goes_on_after_what_it_took() {
     receiver.wait_state("d-20", "delivered (i1)");
 }
 
-/// Seen red with a queue that is handed out by name.
 #[tokio::test]
 async fn a_reader_gets_its_session_s_events_and_another_session_of_the_name_gets_none() {
     let receiver = Receiver::new();

@@ -20,7 +20,6 @@ fn a_second_receiver_is_refused_by_name_and_the_first_goes_on() {
     receiver.stop().unwrap();
 }
 
-/// Seen red with an engine that looks at its lanes only once something has come.
 #[test]
 fn a_receiver_that_was_ended_goes_on_where_it_was() {
     let mut receiver = Receiver::new();
