@@ -99,10 +99,13 @@ pub enum WaitReason {
     Budget,
     /// The last attempt failed and the next one is timed.
     Retry,
+    /// Its session has not taken it yet.
+    Session,
 }
 
 impl WaitReason {
-    const ALL: [Self; 5] = [Self::Window, Self::Cap, Self::Claim, Self::Budget, Self::Retry];
+    const ALL: [Self; 6] =
+        [Self::Window, Self::Cap, Self::Claim, Self::Budget, Self::Retry, Self::Session];
 
     /// The word that is stored and shown.
     pub fn as_str(self) -> &'static str {
@@ -112,6 +115,7 @@ impl WaitReason {
             Self::Claim => "claim",
             Self::Budget => "budget",
             Self::Retry => "retry",
+            Self::Session => "session",
         }
     }
 }

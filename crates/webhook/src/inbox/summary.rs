@@ -10,9 +10,11 @@ use super::{Counter, InboxError, Look, Tx};
 /// How telling a state is.
 pub(super) fn rank(state: &DeliveryState) -> u8 {
     match state {
-        DeliveryState::Failed(_) => 7,
-        DeliveryState::Waiting(_) => 6,
-        DeliveryState::Matched => 5,
+        DeliveryState::Failed(_) => 8,
+        // What still can start a session tells more than what a session will read.
+        DeliveryState::Waiting(WaitReason::Session) => 5,
+        DeliveryState::Waiting(_) => 7,
+        DeliveryState::Matched => 6,
         DeliveryState::Spawned(_) => 4,
         DeliveryState::Delivered(_) => 3,
         DeliveryState::Declined(_) => 2,
@@ -65,7 +67,7 @@ impl Look {
                 known(
                     &state,
                     match state.as_str() {
-                        "waiting" => Some(DeliveryState::Matched),
+                        "waiting" => Some(DeliveryState::Waiting(WaitReason::Session)),
                         "acknowledged" => Some(DeliveryState::Delivered(session.unwrap_or(key))),
                         "left out" => {
                             Some(DeliveryState::Failed(format!("the queue of {key} was full")))

@@ -150,9 +150,10 @@ impl Story {
                 return format!("the wrapper is tried again {}", until(now, at));
             }
             DeliveryState::Matched if self.is_frozen() => "the wrapper starts a session for it",
-            DeliveryState::Matched => {
+            DeliveryState::Waiting(WaitReason::Session) => {
                 "it waits for its session; `agent-box webhook read` shows it there"
             }
+            DeliveryState::Matched => "what wanted it is being looked up",
             DeliveryState::Failed(_) if open => "other parts of it are still on their way",
             DeliveryState::Failed(_) | DeliveryState::Declined(_) => return replay,
             DeliveryState::Duplicate | DeliveryState::Delivered(_) | DeliveryState::Spawned(_) => {

@@ -44,7 +44,7 @@ async fn a_message_waits_until_it_is_acknowledged_and_is_marked_when_it_was_told
     let mut rig = Rig::new();
     let main = session("alice-main", "s1");
     assert_eq!(message(&rig, "a", &main).await, Enqueued::Queued(1));
-    assert_eq!(rig.state(1).await, "matched", "not told yet");
+    assert_eq!(rig.state(1).await, "waiting (session)", "not told yet");
     let first = Message {
         number: 1,
         sequence: 1,
@@ -173,7 +173,7 @@ async fn a_delivery_is_settled_when_all_its_effects_are_and_shows_the_most_telli
     rig.write(|tx| tx.acknowledge(&[1], 20)).await;
     assert_eq!(rig.state(1).await, "waiting (window)");
     rig.write(|tx| tx.withdraw(1, "claimed", 30)).await;
-    assert_eq!(rig.state(1).await, "matched", "one message is still on its way");
+    assert_eq!(rig.state(1).await, "waiting (session)", "one message is still on its way");
     assert_eq!(rig.delivery(1).await.settled_ms, None);
     rig.write(|tx| tx.forget_session("s2", 40)).await;
     assert_eq!(rig.state(1).await, "delivered (s1)", "more telling than what was declined");
@@ -186,7 +186,7 @@ async fn a_delivery_is_settled_when_all_its_effects_are_and_shows_the_most_telli
         put(tx, 2, &main, "x").map(|_| ())
     })
     .await;
-    assert_eq!(rig.state(2).await, "matched");
+    assert_eq!(rig.state(2).await, "waiting (session)");
     let main = session("alice-main", "s1");
     let refused = rig.refused(move |tx| put(tx, 2, &main, "x")).await;
     assert_eq!(refused, "delivery #2 was matched before");

@@ -226,21 +226,21 @@ impl Model {
         let mut ranked: Vec<(u8, String)> = vec![(2, "declined".to_owned())];
         match &row.place {
             None => {}
-            Some(Place::Waiting) => ranked.push((6, "waiting".to_owned())),
+            Some(Place::Waiting) => ranked.push((7, "waiting".to_owned())),
             Some(Place::Batch(batch)) => {
                 let batch = &self.batches[usize::try_from(*batch).unwrap() - 1];
-                let (rank, word) = if batch.is_retry { (6, "waiting") } else { (5, "matched") };
+                let (rank, word) = if batch.is_retry { (7, "waiting") } else { (6, "matched") };
                 ranked.push((rank, word.to_owned()));
             }
             Some(Place::Spawned(id)) => ranked.push((4, format!("spawned ({id})"))),
-            Some(Place::Failed) => ranked.push((7, "failed".to_owned())),
+            Some(Place::Failed) => ranked.push((8, "failed".to_owned())),
             Some(Place::Withdrawn) => ranked.push((2, "declined".to_owned())),
         }
         for post in row.posts.values() {
             ranked.push(match post {
-                Post::Waiting { .. } => (5, "matched".to_owned()),
+                Post::Waiting { .. } => (5, "waiting".to_owned()),
                 Post::Acknowledged => (3, "delivered".to_owned()),
-                Post::LeftOut => (7, "failed".to_owned()),
+                Post::LeftOut => (8, "failed".to_owned()),
                 Post::Gone => (2, "declined".to_owned()),
             });
         }

@@ -104,7 +104,7 @@ async fn a_story_tells_who_wanted_it_what_was_tried_and_who_has_it() {
     let told = scene.run(&["explain", "github/a"]).expect(0).stdout;
     for part in [
         "#1 github/a  issues of o/r",
-        "state       matched, came twice",
+        "state       waiting (session), came twice",
         "next        it waits for its session",
         "received    1970-01-01T00:00:00.010Z",
         "sender      joe",
