@@ -85,6 +85,9 @@ impl Engine {
             return Ok(retry_ms);
         }
         let rules = self.rules.now();
+        if rules.is_blind {
+            return Ok(retry_ms);
+        }
         let sessions = self.session_filters(&rules);
         self.ask_claimed(&view.leases, &rules, &sessions, now).await?;
         let lanes = self.open_lanes(view.lanes, &busy);

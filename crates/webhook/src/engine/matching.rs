@@ -26,6 +26,9 @@ impl Engine {
             // Whoever subscribed before an event came was listed before that: what the kernel has
             // told by now is enough to know every session that can be meant.
             self.look_around(now_ms()).await;
+            if self.rules.now().is_blind {
+                return Ok(());
+            }
             self.match_some(unmatched).await?;
         }
     }

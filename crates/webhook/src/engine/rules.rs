@@ -1,6 +1,8 @@
 //! What is wanted: every session's filter, the box's standing watches under the declared policy,
 //! and what the box acts as, as the files say it now.
 
+use std::collections::BTreeMap;
+use std::io;
 use std::time::Duration;
 
 use agent_box_event::{Filter, Login, TopicPattern};
@@ -10,7 +12,7 @@ use serde_json::Value;
 use super::Parts;
 use super::settings::Settings;
 use crate::disk::Cached;
-use crate::filters::{DueStamps, FilterFiles, Identity, Owner, PolicyFile, Stamps};
+use crate::filters::{DueStamps, FilterFile, FilterFiles, Identity, Owner, PolicyFile, Stamps};
 use crate::now_ms;
 
 /// Reads the rules again when their files changed.
@@ -23,6 +25,8 @@ pub(crate) struct Rules {
     sources: Cached<Settings>,
     window: Duration,
     stamps: Stamps,
+    /// What each file said when it could be read: it counts until the file can be read again.
+    last: BTreeMap<Owner, Filter>,
 }
 
 /// The rules at one moment.
@@ -33,6 +37,8 @@ pub(crate) struct RulesNow {
     pub(crate) sessions: Vec<(String, Filter)>,
     pub(crate) me: Option<Login>,
     pub(crate) settings: Settings,
+    /// The standing watches cannot be read and never could: nothing is decided until they can.
+    pub(crate) is_blind: bool,
 }
 
 impl Rules {
@@ -45,35 +51,70 @@ impl Rules {
             sources: Cached::new(paths.sources()),
             window: parts.window,
             stamps: Stamps::default(),
+            last: BTreeMap::new(),
             paths,
         }
     }
 
-    /// What counts now; a file that cannot be read wants nothing, and nothing else changes by it.
+    /// What counts now. Unreadable is not empty: a file that cannot be read says what it said
+    /// before (`filters_that_cannot_be_read_say_what_they_said_before`).
     pub(crate) fn now(&mut self) -> RulesNow {
         let now = now_ms();
-        let files = self.files.sessions(now).unwrap_or_else(|error| {
-            tracing::warn!(%error, "the filters cannot be listed; no session is told of events");
-            Vec::new()
-        });
-        let named = files.iter().filter_map(|(owner, file)| {
-            Some((owner.key().unwrap_or_default().to_owned(), file.filter()?.clone()))
-        });
-        let sessions = named.collect();
+        match self.files.sessions(now) {
+            Ok(files) => {
+                self.last.retain(|it, _| {
+                    *it == Owner::Box || files.iter().any(|(owner, _)| owner == it)
+                });
+                for (owner, file) in &files {
+                    self.read(owner, file);
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the filters cannot be listed; the last ones count")
+            }
+        }
         let watches = self.files.of(&Owner::Box, now);
+        self.read(&Owner::Box, &watches);
+        let is_blind =
+            matches!(*watches, FilterFile::Invalid(_)) && !self.last.contains_key(&Owner::Box);
+        let sessions = self.last.iter().filter(|(owner, _)| **owner != Owner::Box);
+        let sessions = sessions
+            .map(|(owner, filter)| (owner.key().unwrap_or_default().to_owned(), filter.clone()))
+            .collect();
         let policy = self.policy.current(now);
         let nothing = Filter { enabled: false, ttl_ms: None, rows: Vec::new() };
-        let watches = watches.filter().map_or(nothing, |filter| policy.govern(filter));
+        let watches = self.last.get(&Owner::Box).map_or(nothing, |filter| policy.govern(filter));
         let window = self.window;
-        let settings = *self.sources.get(now, |bytes, _| {
-            let sources = bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let settings = *self.sources.get(now, |bytes, before| {
+            let sources = match bytes {
+                Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| error.to_string()),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Value::Null),
+                Err(error) => Err(error.to_string()),
+            };
+            // Limits that cannot be read hold on; without earlier ones the usual ones count.
+            if let (Err(reason), Some(before)) = (&sources, before) {
+                tracing::warn!(reason, "sources.json cannot be read; the last limits count");
+                return before;
+            }
             let (settings, problems) = Settings::read(&sources.unwrap_or(Value::Null), window);
             for problem in problems {
                 tracing::warn!("{problem}");
             }
             settings
         });
-        RulesNow { watches, sessions, me: self.identity.current(now), settings }
+        RulesNow { watches, sessions, me: self.identity.current(now), settings, is_blind }
+    }
+
+    fn read(&mut self, owner: &Owner, file: &FilterFile) {
+        match (file.filter(), file) {
+            (Some(filter), _) => {
+                self.last.insert(owner.clone(), filter.clone());
+            }
+            (None, FilterFile::Invalid(_)) => {}
+            (None, _) => {
+                self.last.remove(owner);
+            }
+        }
     }
 
     /// Notes that rows have delivered something, for their lifetime.

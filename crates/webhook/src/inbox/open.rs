@@ -52,8 +52,12 @@ pub(super) fn for_writing(path: &Path) -> Result<Opened, InboxError> {
 }
 
 /// Takes the lock, or says who has it; never waits, since a receiver runs for weeks.
+/// A receiver that was killed while it started a child lives on in that child until the child is
+/// another program.
+const LAST_BREATH: Duration = Duration::from_secs(2);
+
 fn lock(path: &Path) -> Result<FileLock, InboxError> {
-    FileLock::acquire(path, Duration::ZERO).map_err(|error| match error {
+    FileLock::acquire(path, LAST_BREATH).map_err(|error| match error {
         LockError::Held { path, holder, .. } => {
             InboxError::Held { path, holder: holder.to_string() }
         }

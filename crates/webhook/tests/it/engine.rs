@@ -95,3 +95,30 @@ fn nobody_is_forgotten_while_the_sessions_cannot_be_listed() {
     receiver.wait_state("a", "declined (session is gone)");
     receiver.wait_state("b", "declined (session is gone)");
 }
+
+/// Seen red with rules that take an unreadable file for an empty one.
+#[test]
+fn filters_that_cannot_be_read_say_what_they_said_before() {
+    const WATCHES: &str = ".local/state/local-webhook/filter.dispatch.json";
+    let mut receiver = Receiver::new();
+    receiver.subscribe(Some("dispatch"), &["github:o/*"]);
+    receiver.sessions(4, &[]);
+    assert_eq!(receiver.send("before", "o/r", 1), 200);
+    receiver.wait_state("before", "waiting (cap)");
+    let good = receiver.read(WATCHES);
+    receiver.put(WATCHES, "{");
+    assert_eq!(receiver.send("while", "o/s", 2), 200);
+    receiver.wait_state("while", "waiting (cap)");
+    receiver.sessions(0, &[]);
+    receiver.wait_state("before", "spawned");
+    receiver.wait_state("while", "spawned");
+    // A receiver that never read it decides nothing until it can.
+    receiver.stop().unwrap();
+    receiver.start();
+    assert_eq!(receiver.send("after", "o/t", 3), 200);
+    within(1).always("nothing is decided", || receiver.state("after") == "received");
+    receiver.put(WATCHES, &good);
+    assert_eq!(receiver.send("last", "o/u", 4), 200);
+    receiver.wait_state("after", "spawned");
+    receiver.wait_state("last", "spawned");
+}
