@@ -70,7 +70,7 @@ impl Rules {
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, "the filters cannot be listed; the last ones count")
+                tracing::warn!(%error, "the filters cannot be listed; the last ones count");
             }
         }
         let watches = self.files.of(&Owner::Box, now);
