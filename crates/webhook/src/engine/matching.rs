@@ -26,7 +26,10 @@ impl Engine {
             // Whoever subscribed before an event came was listed before that: what the kernel has
             // told by now is enough to know every session that can be meant.
             self.look_around(now_ms()).await;
-            if self.rules.now().is_blind {
+            let rules = self.rules.now();
+            // A message without a session's id would reach whoever has its name next.
+            let are_unknown = rules.sessions.iter().any(|(key, _)| self.roster.is_unknown(key));
+            if rules.is_blind || are_unknown {
                 return Ok(());
             }
             self.match_some(unmatched).await?;

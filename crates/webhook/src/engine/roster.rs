@@ -45,6 +45,11 @@ impl Roster {
         }
     }
 
+    /// Whether the key looks like a session's and nobody could say yet which.
+    pub(crate) fn is_unknown(&self, key: &str) -> bool {
+        self.status.is_none() && self.session_name(key).is_some()
+    }
+
     /// The listed session with this id.
     pub(crate) fn session(&self, id: &str) -> Option<&SessionStatus> {
         self.status.as_ref()?.sessions.iter().find(|session| session.session_id == id)

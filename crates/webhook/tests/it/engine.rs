@@ -122,3 +122,19 @@ fn filters_that_cannot_be_read_say_what_they_said_before() {
     receiver.wait_state("after", "spawned");
     receiver.wait_state("last", "spawned");
 }
+
+/// P3: what came while the registry could not be read is for the session that had the name then,
+/// not for its successor. Seen red with a queue by key while the sessions are unknown.
+#[test]
+fn p3_events_wait_until_it_is_known_whose_they_are() {
+    let mut receiver = Receiver::stopped();
+    receiver.put("status", "");
+    receiver.subscribe(Some("alice-main"), &["github:o/r"]);
+    receiver.start();
+    assert_eq!(receiver.send("a", "o/r", 1), 200);
+    within(1).always("nothing is decided", || receiver.state("a") == "received");
+    receiver.sessions(0, &[("i1", "main")]);
+    receiver.wait_state("a", "waiting (session)");
+    receiver.sessions(0, &[("i9", "main")]);
+    receiver.wait_state("a", "declined (session is gone)");
+}

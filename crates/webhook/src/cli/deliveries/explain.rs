@@ -131,7 +131,9 @@ impl Story {
         let replay = format!("`agent-box webhook replay {}` asks again", self.delivery.sequence);
         let open = self.delivery.settled_ms.is_none();
         let text = match &self.delivery.state {
-            DeliveryState::Received => "the receiver looks at it as soon as it runs",
+            DeliveryState::Received => {
+                "the receiver looks at it as soon as it runs and can read filters and sessions"
+            }
             DeliveryState::Waiting(WaitReason::Cap) => {
                 "it starts when a hook session is gone; `agent-box ls` lists them"
             }
