@@ -166,7 +166,7 @@ async fn what_waits_says_for_what() {
         ("2", "it starts when the time between two batches"),
         ("3", "it starts when the session that works on the same thing is gone"),
         ("4", "it starts when the day's budget allows one more"),
-        ("5", "the receiver looks at it as soon as it runs"),
+        ("5", "the receiver looks at it as soon as it runs and can read filters and sessions"),
     ] {
         let told = scene.run(&["explain", number]).expect(0).stdout;
         assert!(told.contains(next), "{number}: {told}");
