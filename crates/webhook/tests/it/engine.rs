@@ -105,6 +105,8 @@ fn filters_that_cannot_be_read_say_what_they_said_before() {
     receiver.sessions(4, &[]);
     assert_eq!(receiver.send("before", "o/r", 1), 200);
     receiver.wait_state("before", "waiting (cap)");
+    // The receiver's own stamp, written beside this, would replace the damage with a whole file.
+    within(10).until("it is stamped", || receiver.read(WATCHES).contains("lastActivityAt"));
     let good = receiver.read(WATCHES);
     receiver.put(WATCHES, "{");
     assert_eq!(receiver.send("while", "o/s", 2), 200);
