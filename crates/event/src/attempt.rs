@@ -20,11 +20,15 @@ pub enum NextStep {
 
 /// Decides after an attempt. `exit` is `None` if the wrapper did not start, did not end in time
 /// or was killed; `attempts` counts this one.
+///
+/// A wrapper that was killed may have started the session before. So nothing is given up on such
+/// an end, which would invite somebody to ask again for what is there: the next run says which it
+/// was, and changes nothing if the batch has its session.
 pub fn after_exit(exit: Option<i32>, attempts: u32, now_ms: u64) -> NextStep {
     match exit {
         Some(ACCEPTED) => NextStep::Settled,
         Some(DEFERRED) => NextStep::Wait,
-        _ if attempts >= MAX_ATTEMPTS => NextStep::Park,
+        Some(_) if attempts >= MAX_ATTEMPTS => NextStep::Park,
         _ => NextStep::RetryAt(now_ms.saturating_add(delay_ms(attempts))),
     }
 }
@@ -50,8 +54,10 @@ mod tests {
                 let at = NextStep::RetryAt(7 + delay * 1000);
                 assert_eq!(after_exit(exit, attempts, 7), at, "{exit:?} {attempts}");
             }
-            assert_eq!(after_exit(exit, MAX_ATTEMPTS, 7), NextStep::Park);
-            assert_eq!(after_exit(exit, MAX_ATTEMPTS + 1, 7), NextStep::Park);
+            for attempts in [MAX_ATTEMPTS, MAX_ATTEMPTS + 1] {
+                let last = if exit.is_some() { NextStep::Park } else { NextStep::RetryAt(600_007) };
+                assert_eq!(after_exit(exit, attempts, 7), last, "{exit:?} {attempts}");
+            }
         }
     }
 }
