@@ -109,13 +109,15 @@ impl Replacement {
         self.temp.as_file().sync_all().map_err(IoError::on("flush", &self.path))
     }
 
-    /// Puts it in its place; the caller has flushed it, and makes the directory durable.
+    /// Puts it in its place and says where that is; the caller has flushed it, and makes the
+    /// directory durable.
     ///
     /// # Errors
     /// When the system refuses; the old file is there then.
-    pub fn place(self) -> Result<(), IoError> {
+    pub fn place(self) -> Result<PathBuf, IoError> {
         let Self { path, temp } = self;
-        temp.persist(&path).map(|_| ()).map_err(|error| IoError::on("replace", &path)(error.error))
+        temp.persist(&path).map_err(|error| IoError::on("replace", &path)(error.error))?;
+        Ok(path)
     }
 
     /// Like [`Replacement::place`], unless a file is there; returns whether there was none.
@@ -137,9 +139,7 @@ impl Replacement {
     /// When the system refuses; the old file is there then, unless only the last flush failed.
     pub fn finish(self) -> Result<(), IoError> {
         self.sync()?;
-        let path = self.path.clone();
-        self.place()?;
-        sync_parent(&path)
+        sync_parent(&self.place()?)
     }
 }
 

@@ -3,13 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agent_box_disk::{FileLock, Holder, IoError, make_private_directory};
 use agent_box_session::SessionId;
 use thiserror::Error;
 
-use crate::clock::{Deadline, pause};
-use crate::error::IoError;
-use crate::lock::{FileLock, Holder, holder_of};
-use crate::store::{Store, ensure_directory};
+use crate::store::Store;
 
 /// A launch lives: held by its launcher until it has recorded the end.
 #[derive(Debug)]
@@ -71,12 +69,12 @@ impl Store {
     pub fn claim_supervisor(&self) -> Result<SupervisorClaim, ClaimError> {
         let claim = |path: PathBuf| match try_despite_looks(&path)? {
             Some(lock) => Ok(lock),
-            None => Err(ClaimError::Taken { holder: holder_of(&path), path }),
+            None => Err(ClaimError::Taken { holder: Holder::of(&path), path }),
         };
         let state = claim(self.paths().supervisor_lock())?;
         let socket = self.paths().socket_lock();
         if let Some(directory) = socket.parent() {
-            ensure_directory(directory)?;
+            make_private_directory(directory)?;
         }
         Ok(SupervisorClaim { _state: state, _socket: claim(socket)? })
     }
@@ -84,11 +82,5 @@ impl Store {
 
 /// Takes the lock if nobody has it for longer than a look takes.
 fn try_despite_looks(path: &Path) -> Result<Option<FileLock>, IoError> {
-    let deadline = Deadline::after(Duration::from_millis(50));
-    loop {
-        match FileLock::try_acquire(path)? {
-            None if !deadline.has_passed() => pause(Duration::from_millis(1)),
-            result => return Ok(result),
-        }
-    }
+    FileLock::acquire_within(path, Duration::from_millis(50))
 }

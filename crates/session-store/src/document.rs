@@ -5,14 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agent_box_disk::{Deadline, IoError, pause};
 use agent_box_session::{Registry, SessionName, Unusable};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use crate::clock::{Deadline, pause};
 use crate::entry_json;
-use crate::error::IoError;
 use crate::raw_json::{RawObject, print_value};
 use crate::regular_file;
 use crate::store::Store;
@@ -181,7 +180,7 @@ impl Document {
     }
 
     /// A top-level key beside version and sessions.
-    pub(crate) fn extra(&self, key: &str) -> Option<Value> {
+    pub fn extra(&self, key: &str) -> Option<Value> {
         serde_json::from_str(self.top.get(key)?).ok()
     }
 

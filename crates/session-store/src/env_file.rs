@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use agent_box_disk::{self as disk, EditLock, IoError, LockError};
 use thiserror::Error;
 
-use crate::atomic;
-use crate::error::IoError;
-use crate::lock::{HeldLock, LockError};
 use crate::regular_file;
 use crate::store::Store;
 
@@ -221,14 +219,14 @@ impl Store {
         edit: impl FnOnce(&mut EnvFile) -> Result<T, R>,
     ) -> Result<T, EditEnvError<R>> {
         let path = self.paths().env_file();
-        let _lock = HeldLock::acquire(&path.with_extension("lock"), self.lock_wait())?;
+        let _lock = EditLock::acquire(&path.with_extension("lock"), self.lock_wait())?;
         let before = self.env()?;
         let mut after = before.clone();
         let result = edit(&mut after).map_err(EditEnvError::Refused)?;
         if after != before {
-            let target = atomic::behind_link(&path)?;
-            let directory = target.parent().unwrap_or(Path::new("/"));
-            atomic::replace_secret(&target, directory, after.print().as_bytes())?;
+            let target = disk::behind_link(&path)?;
+            let directory = disk::parent(&target);
+            disk::replace_secret(&target, directory, after.print().as_bytes())?;
         }
         Ok(result)
     }

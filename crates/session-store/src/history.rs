@@ -21,16 +21,14 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
+use agent_box_disk::{self as disk, IoError, LockError};
 use agent_box_session::Timestamp;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::atomic;
 use crate::document::Document;
-use crate::error::IoError;
-use crate::lock::LockError;
 use crate::regular_file;
-use crate::store::{Store, ensure_directory};
+use crate::store::Store;
 
 /// So many operator changes can be undone.
 const OPERATOR_KEPT: usize = 32;
@@ -203,7 +201,7 @@ impl Pending {
     /// After the commit: makes it part of the history.
     pub(crate) fn keep(mut self) -> Result<(), IoError> {
         let path = std::mem::take(&mut self.path);
-        atomic::rename_if_any(&path, &path.with_extension(""))
+        disk::rename_if_any(&path, &path.with_extension(""))
     }
 }
 
@@ -337,7 +335,7 @@ impl Store {
         text: &str,
     ) -> Result<Pending, IoError> {
         let directory = self.paths().history();
-        ensure_directory(&directory)?;
+        disk::make_private_directory(&directory)?;
         let number = self.history_files()?.last().map_or(1, |newest| newest.number + 1);
         let path = directory.join(format!("{number:010}-{}.json{PENDING}", kind.as_str()));
         let mut content = serde_json::to_string(about).expect("BUG: texts and numbers print");
@@ -353,7 +351,7 @@ impl Store {
         file.write_all(content.as_bytes())
             .and_then(|()| file.sync_all())
             .map_err(IoError::on("write", &pending.path))?;
-        atomic::sync_directory(&directory)?;
+        disk::sync_directory(&directory)?;
         Ok(pending)
     }
 

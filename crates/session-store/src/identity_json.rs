@@ -6,16 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use agent_box_disk::{self as disk, IoError, Replacement};
 use agent_box_session::{
     Agent, Identities, Identity, PromptHash, Registry, SessionId, SessionName, Timestamp, Tombstone,
 };
 use serde::{Deserialize, Serialize};
-use tempfile::NamedTempFile;
 
-use crate::atomic;
-use crate::error::IoError;
 use crate::regular_file;
 use crate::store::Store;
 
@@ -111,7 +109,7 @@ impl Store {
             version: VERSION,
             identities: identities.map(IdentityJson::of).collect(),
         };
-        atomic::replace(&self.paths().identities(), &self.paths().state(), &print(&file))
+        disk::replace(&self.paths().identities(), &self.paths().state(), &print(&file))
     }
 
     /// Whether this id was removed, and what was known of it.
@@ -142,10 +140,7 @@ impl Store {
     }
 
     /// Writes a tombstone beside its place, so that a full disk is met before the commit.
-    pub(crate) fn prepare_tombstone(
-        &self,
-        tombstone: &Tombstone,
-    ) -> Result<PreparedTombstone, IoError> {
+    pub(crate) fn prepare_tombstone(&self, tombstone: &Tombstone) -> Result<Replacement, IoError> {
         let file = TombstoneFile {
             version: VERSION,
             at: tombstone.at.as_millis(),
@@ -153,24 +148,11 @@ impl Store {
             identity: IdentityJson::of(&tombstone.identity),
         };
         let path = self.paths().tombstone(tombstone.identity.id);
-        let mut temp = atomic::temp(&path, &self.paths().state())?;
-        atomic::fill(&mut temp, &path, &print(&file))?;
-        atomic::sync(&temp, &path)?;
-        Ok(PreparedTombstone { path, temp })
-    }
-}
-
-/// A tombstone that is not in its place yet.
-#[derive(Debug)]
-pub(crate) struct PreparedTombstone {
-    path: PathBuf,
-    temp: NamedTempFile,
-}
-
-impl PreparedTombstone {
-    pub(crate) fn place(self) -> Result<(), IoError> {
-        atomic::rename(self.temp, &self.path)?;
-        atomic::sync_parent(&self.path)
+        let mut new = Replacement::new(&path, &self.paths().state())?;
+        new.write(&print(&file))?;
+        new.take_over()?;
+        new.sync()?;
+        Ok(new)
     }
 }
 
@@ -239,7 +221,7 @@ mod tests {
             "conversations": [], "generation": 1}}}}"#
         );
         for path in &paths {
-            atomic::replace(path, &store.paths().state(), text.as_bytes()).unwrap();
+            disk::replace(path, &store.paths().state(), text.as_bytes()).unwrap();
         }
         let errors = [store.live_identities().unwrap_err(), store.tombstone(id).unwrap_err()];
         for error in errors {

@@ -9,13 +9,10 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use agent_box_disk::{self as disk, EditLock, IoError, LockError};
 use agent_box_session::{SessionId, SessionName};
 
-use crate::atomic;
-use crate::error::IoError;
 use crate::event::Event;
-use crate::lock::{HeldLock, LockError};
-use crate::regular_file;
 use crate::store::Store;
 
 /// A journal file does not grow beyond this.
@@ -61,7 +58,7 @@ impl Journal<'_> {
     /// When the journal cannot be locked or written; it holds no part of the event then.
     pub fn append(&self, event: &Event) -> Result<(), LockError> {
         let path = self.store.paths().journal();
-        let _lock = HeldLock::acquire(&path.with_extension("lock"), self.store.lock_wait())?;
+        let _lock = EditLock::acquire(&path.with_extension("lock"), self.store.lock_wait())?;
         let mut line = event.print();
         let (mut file, mut length) = open(&path)?;
         if length > 0 && length + line.len() as u64 > LARGEST {
@@ -89,7 +86,7 @@ impl Journal<'_> {
         let mut inodes = Vec::new();
         for number in 0..=KEPT {
             let path = self.file(number);
-            let mut file = match regular_file::open(&path) {
+            let mut file = match disk::open(&path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(IoError::on("read", &path)(error)),
@@ -124,9 +121,9 @@ impl Journal<'_> {
 
     fn rotate(&self) -> Result<(), IoError> {
         for number in (0..KEPT).rev() {
-            atomic::rename_if_any(&self.file(number), &self.file(number + 1))?;
+            disk::rename_if_any(&self.file(number), &self.file(number + 1))?;
         }
-        atomic::sync_parent(&self.file(0))
+        disk::sync_parent(&self.file(0))
     }
 }
 
@@ -140,7 +137,7 @@ fn open(path: &Path) -> Result<(File, u64), IoError> {
         .open(path)
         .map_err(IoError::on("open", path))?;
     if is_new {
-        atomic::sync_parent(path)?;
+        disk::sync_parent(path)?;
     }
     let length = file.metadata().map_err(IoError::on("look at", path))?.len();
     Ok((file, length))

@@ -3,12 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use agent_box_disk::{self as disk, IoError};
 use agent_box_session::{LaunchRecord, SessionId};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::atomic;
-use crate::error::IoError;
 use crate::identity_json::ids_in;
 use crate::launch_json::{self, RecordJson};
 use crate::regular_file;
@@ -88,7 +87,7 @@ impl Store {
             .expect("BUG: texts and numbers print");
         text.push(b'\n');
         let path = self.paths().launch(record.session);
-        atomic::replace(&path, &self.paths().state(), &text)
+        disk::replace(&path, &self.paths().state(), &text)
     }
 
     /// Removes what is kept of a session's launches: record, lifetime lock, last words and the
@@ -98,13 +97,13 @@ impl Store {
     /// When the system refuses.
     pub fn remove_launch(&self, id: SessionId) -> Result<(), IoError> {
         if let Ok(Some(record)) = self.launch(id) {
-            atomic::remove(&self.paths().prompt(record.launch))?;
+            disk::remove(&self.paths().prompt(record.launch))?;
         }
-        atomic::remove(&self.paths().last_words(id))?;
-        atomic::remove(&self.paths().launch(id))?;
+        disk::remove(&self.paths().last_words(id))?;
+        disk::remove(&self.paths().launch(id))?;
         // Unlinked only while it is ours: whoever opened it before sees that it was replaced.
         if let Some(lock) = self.lifetime_lock(id)? {
-            atomic::remove(&self.paths().lifetime_lock(id))?;
+            disk::remove(&self.paths().lifetime_lock(id))?;
             drop(lock);
         }
         Ok(())

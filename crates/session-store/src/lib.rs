@@ -27,21 +27,18 @@
 //!   registry.
 //! - Only [`Store::repair`] replaces a damaged registry, and it keeps the damaged bytes.
 
-mod atomic;
 mod claim;
 mod clock;
 mod concerns;
 mod document;
 mod entry_json;
 mod env_file;
-mod error;
 mod event;
 mod history;
 mod identity_json;
 mod journal;
 mod launch;
 mod launch_json;
-mod lock;
 mod look;
 mod place;
 mod raw_json;
@@ -54,16 +51,16 @@ mod sweep;
 mod transaction;
 mod undo;
 
-pub use atomic::{remove as remove_file, replace as replace_file};
+pub use agent_box_disk::{
+    Holder, IoError, LockError, remove as remove_file, replace as replace_file,
+};
 pub use claim::{ClaimError, LifetimeLock, SupervisorClaim};
 pub use document::{Damage, DamageKind, Document, ReadError};
 pub use env_file::{EditEnvError, EnvFile, KeyError, ReadEnvError, SetEnvError};
-pub use error::IoError;
 pub use event::{Event, EventKind};
 pub use history::{Generation, GenerationKind, HistoryError, NameChange, WhatChanged};
 pub use journal::{Filter, Journal};
 pub use launch::{LaunchError, Launches};
-pub use lock::{Holder, LockError};
 pub use place::{Place, PlaceError};
 pub use repair::{RepairError, Repaired};
 pub use seed::{SeedError, Seeded};

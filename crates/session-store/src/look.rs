@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use agent_box_disk::{self as disk, FileLock, Holder, IoError};
 use agent_box_session::{Identities, Registry};
 
-use crate::atomic;
-use crate::error::IoError;
-use crate::lock::{FileLock, Holder, holder_of};
 use crate::regular_file;
 use crate::store::Store;
 
@@ -24,7 +22,7 @@ impl Store {
         let path = self.paths().supervisor_lock();
         match FileLock::try_acquire(&path) {
             Ok(Some(_free)) => None,
-            Ok(None) => Some(holder_of(&path)),
+            Ok(None) => Some(Holder::of(&path)),
             // Not to be told is not to be there: nobody can be asked to do the rest.
             Err(_) => None,
         }
@@ -45,7 +43,7 @@ impl Store {
             return Ok(());
         }
         let text = format!("{}\n", socket.display());
-        atomic::replace(&note, &self.paths().state(), text.as_bytes())
+        disk::replace(&note, &self.paths().state(), text.as_bytes())
     }
 }
 

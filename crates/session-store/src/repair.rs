@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use agent_box_disk::{self as disk, IoError, LockError};
 use thiserror::Error;
 
-use crate::atomic;
 use crate::document::{Damage, DamageKind, Document, ReadError};
-use crate::error::IoError;
 use crate::history::{Generation, GenerationKind};
-use crate::lock::LockError;
 use crate::regular_file;
 use crate::store::Store;
 
@@ -77,7 +75,7 @@ impl Store {
             }
             Some(damage) => damage,
         };
-        let target = atomic::behind_link(&path)?;
+        let target = disk::behind_link(&path)?;
         let good = match self.good_part(&damage, &target)? {
             Some(part) => Some(part),
             None => self.newest_good()?.map(|kept| (kept.generation, kept.document)),
@@ -86,14 +84,14 @@ impl Store {
             return Err(RepairError::NothingGood { damage });
         };
         let text = document.text().expect("BUG: it was read from a file");
-        let directory = target.parent().unwrap_or(Path::new("/"));
+        let directory = disk::parent(&target);
         let kept = match damage.kind {
             DamageKind::Missing => None,
             _ => Some(keep_beside(&target, &self.now().to_string())?),
         };
         let summary = format!("repair: back to generation {}", restored.number);
         let pending = self.prepare_generation(GenerationKind::Mirror, by, &summary, text)?;
-        atomic::replace(&target, directory, text.as_bytes())?;
+        disk::replace(&target, directory, text.as_bytes())?;
         pending.keep()?;
         Ok(Repaired { restored, kept })
     }
@@ -123,8 +121,8 @@ impl Store {
 fn keep_beside(target: &Path, now: &str) -> Result<PathBuf, IoError> {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let kept = target.with_file_name(format!("{name}.damaged-{}", now.replace(':', "")));
-    let directory = target.parent().unwrap_or(Path::new("/"));
+    let directory = disk::parent(target);
     let bytes = regular_file::read(target).map_err(IoError::on("read", target))?;
-    atomic::replace(&kept, directory, &bytes)?;
+    disk::replace(&kept, directory, &bytes)?;
     Ok(kept)
 }

@@ -4,11 +4,10 @@
 use std::io;
 use std::path::Path;
 
+use agent_box_disk::{self as disk, IoError};
 use agent_box_session::SessionName;
 use uuid::Uuid;
 
-use crate::atomic;
-use crate::error::IoError;
 use crate::regular_file;
 use crate::store::Store;
 
@@ -32,7 +31,7 @@ impl Store {
     pub fn write_rotation(&self, from: &str, to: &str) -> Result<(), IoError> {
         let path = self.paths().rotation(checked(from)?);
         let line = format!("{}\n", checked(to)?);
-        atomic::replace(&path, &self.paths().state(), line.as_bytes())
+        disk::replace(&path, &self.paths().state(), line.as_bytes())
     }
 
     /// The launch id that the reference system noted for the session `name`.

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use agent_box_disk::{self as disk, IoError};
 use agent_box_session::{AddRefusal, SessionName};
 use thiserror::Error;
 
-use crate::atomic;
 use crate::document::{Document, ReadError};
-use crate::error::IoError;
 use crate::regular_file;
 use crate::store::Store;
 use crate::transaction::{Change, TransactError};
@@ -81,7 +80,7 @@ impl Store {
         if done != before {
             let mut text = serde_json::to_vec_pretty(&done).expect("BUG: texts print");
             text.push(b'\n');
-            atomic::replace(&marker, &self.paths().state(), &text)?;
+            disk::replace(&marker, &self.paths().state(), &text)?;
         }
         let unusable = declared.registry.unusable().iter();
         let unusable = unusable.map(|entry| (entry.key.clone(), entry.reason.clone())).collect();

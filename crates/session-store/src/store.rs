@@ -1,18 +1,15 @@
 //! The store: one user's durable files.
 
-use std::io::Write as _;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_box_disk::{self as disk, EditLock, IoError, LockError, Replacement};
 use agent_box_session::paths::Paths;
 use agent_box_session::{LaunchId, SessionId, StoreId, Timestamp};
 use thiserror::Error;
 
-use crate::error::IoError;
-use crate::lock::{HeldLock, LockError};
-use crate::{atomic, clock, regular_file};
+use crate::clock;
 
 /// The files could not be prepared.
 #[derive(Debug, Error)]
@@ -60,15 +57,15 @@ impl Store {
             paths.rotations(),
         ];
         for directory in &directories {
-            ensure_directory(directory)?;
+            disk::make_private_directory(directory)?;
         }
         if let Some(directory) = paths.last_words(clock::mint_session()).parent() {
-            ensure_directory(directory)?;
+            disk::make_private_directory(directory)?;
         }
-        let registry = atomic::behind_link(&paths.registry())?;
+        let registry = disk::behind_link(&paths.registry())?;
         let beside_registry = registry.parent().map(Path::to_owned);
         for directory in [paths.config(), paths.state()].iter().chain(&beside_registry) {
-            atomic::clean(directory);
+            disk::clean(directory);
         }
         let id = store_id(&paths.store_id())?;
         Ok(Self { paths: Arc::new(paths), id, lock_wait: Self::LOCK_WAIT })
@@ -111,27 +108,9 @@ impl Store {
     }
 
     /// The registry's lock. Whoever writes anything under the registry's rules holds it.
-    pub(crate) fn lock_registry(&self) -> Result<HeldLock, LockError> {
+    pub(crate) fn lock_registry(&self) -> Result<EditLock, LockError> {
         let turnstile = self.paths.run().join("registry.turn");
-        HeldLock::acquire_in_turn(&self.paths.registry_lock(), &turnstile, self.lock_wait)
-    }
-}
-
-/// Makes a directory 0700, with its parents; an existing one keeps its mode.
-pub(crate) fn ensure_directory(path: &Path) -> Result<(), IoError> {
-    if path.is_dir() {
-        return Ok(());
-    }
-    if let Some(parent) = path.parent() {
-        ensure_directory(parent)?;
-    }
-    match std::fs::DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => {}
-        result => result.map_err(IoError::on("create the directory", path))?,
-    }
-    match path.parent() {
-        Some(parent) => atomic::sync_directory(parent),
-        None => Ok(()),
+        EditLock::acquire_in_turn(&self.paths.registry_lock(), &turnstile, self.lock_wait)
     }
 }
 
@@ -139,18 +118,14 @@ pub(crate) fn ensure_directory(path: &Path) -> Result<(), IoError> {
 fn store_id(path: &Path) -> Result<StoreId, OpenError> {
     if !path.try_exists().map_err(IoError::on("look at", path))? {
         let directory = path.parent().expect("BUG: the id file lies in the state directory");
-        let mut temp = atomic::temp(path, directory)?;
-        writeln!(temp.as_file_mut(), "{}", clock::mint_store())
-            .and_then(|()| temp.as_file().sync_all())
-            .map_err(IoError::on("write", path))?;
-        match temp.persist_noclobber(path) {
-            Ok(_) => atomic::sync_directory(directory)?,
-            Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(IoError::on("create", path)(error.error).into()),
+        let mut new = Replacement::new(path, directory)?;
+        new.write(format!("{}\n", clock::mint_store()).as_bytes())?;
+        new.sync()?;
+        if new.place_new()? {
+            disk::sync_directory(directory)?;
         }
     }
-    let text = regular_file::open(path)
-        .and_then(std::io::read_to_string)
-        .map_err(IoError::on("read", path))?;
+    let text =
+        disk::open(path).and_then(std::io::read_to_string).map_err(IoError::on("read", path))?;
     text.trim().parse().map_err(|_| OpenError::StoreId { path: path.to_owned() })
 }

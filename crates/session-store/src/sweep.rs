@@ -8,9 +8,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use agent_box_disk::IoError;
 use agent_box_session::{LaunchId, Timestamp};
 
-use crate::error::IoError;
 use crate::store::Store;
 
 const REMOVED_KEPT: Duration = Duration::from_hours(7 * 24);

@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use agent_box_disk::{self as disk, IoError, LockError, Replacement};
 use agent_box_session::{
     AddRefusal, Delisted, Entry, Identities, LaunchRecord, Registry, SessionId, SessionName,
     SessionSpec, Settled, Timestamp, VerbRefusal, settle_identities,
@@ -20,12 +21,9 @@ use agent_box_testpoint as testpoint;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::atomic;
 use crate::document::{Damage, Document, ReadError};
-use crate::error::IoError;
 use crate::history::GenerationKind;
 use crate::launch::LaunchError;
-use crate::lock::LockError;
 use crate::store::Store;
 
 /// Whose change it is.
@@ -287,7 +285,7 @@ impl Transaction<'_> {
         }
         for tombstone in buried {
             testpoint::hit("store.before-tombstone");
-            tombstone.place()?;
+            disk::sync_parent(&tombstone.place()?)?;
             testpoint::hit("store.after-tombstone");
         }
         Ok(())
@@ -295,14 +293,15 @@ impl Transaction<'_> {
 
     fn write(&self, text: &str, lifted: &[&SessionId]) -> Result<(), IoError> {
         let path = self.store.paths().registry();
-        let target = atomic::behind_link(&path)?;
-        let directory = target.parent().unwrap_or(Path::new("/"));
+        let target = disk::behind_link(&path)?;
+        let directory = disk::parent(&target);
         point("store.before-temp", &path)?;
-        let mut temp = atomic::temp(&target, directory)?;
-        atomic::fill(&mut temp, &target, text.as_bytes())?;
+        let mut new = Replacement::new(&target, directory)?;
+        new.write(text.as_bytes())?;
+        new.take_over()?;
         point("store.after-temp-write", &path)?;
         point("store.before-fsync", &path)?;
-        atomic::sync(&temp, &target)?;
+        new.sync()?;
         point("store.after-fsync", &path)?;
 
         point("store.before-history", &path)?;
@@ -320,12 +319,12 @@ impl Transaction<'_> {
         self.write_identities()?;
         self.lift(lifted)?;
         point("store.before-rename", &path)?;
-        atomic::rename(temp, &target)?;
+        new.place()?;
         testpoint::hit("store.after-rename");
         testpoint::hit("store.before-dir-fsync");
         // From here on the change is in place; should this flush fail, the caller hears of it, but
         // history must not forget the document.
-        let flushed = atomic::sync_directory(directory);
+        let flushed = disk::sync_directory(directory);
         testpoint::hit("store.after-dir-fsync");
         pending.keep()?;
         self.store.prune();
@@ -347,7 +346,7 @@ impl Transaction<'_> {
     }
 
     fn lift(&self, ids: &[&SessionId]) -> Result<(), IoError> {
-        ids.iter().try_for_each(|id| atomic::remove(&self.store.paths().tombstone(**id)))
+        ids.iter().try_for_each(|id| disk::remove(&self.store.paths().tombstone(**id)))
     }
 }
 

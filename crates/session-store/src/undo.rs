@@ -1,10 +1,10 @@
 //! `undo`: the newest changes taken back, written forward as a new document.
 
+use agent_box_disk::IoError;
 use agent_box_session::Undone;
 use thiserror::Error;
 
 use crate::document::Document;
-use crate::error::IoError;
 use crate::history::{GenerationKind, Kept};
 use crate::store::Store;
 use crate::transaction::{Change, TransactError, Transaction};
