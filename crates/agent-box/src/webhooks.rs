@@ -11,7 +11,7 @@ use agent_box_session::env;
 use agent_box_session_store::Place;
 use agent_box_webhook::cli::{self, Context};
 use agent_box_webhook::inbox::InboxError;
-use agent_box_webhook::serve::{Door, ServeError};
+use agent_box_webhook::serve::ServeError;
 use agent_box_webhook::{hook, mcp, serve};
 use anyhow::Result;
 use tokio::sync::watch;
@@ -70,7 +70,7 @@ impl Beside {
         let (wake, woken) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("webhook".to_owned())
-            .spawn(move || keep_serving(settings, &shutdown, &woken))?;
+            .spawn(move || keep_serving(&settings, &shutdown, &woken))?;
         Ok(Self { over, wake, thread })
     }
 
@@ -83,21 +83,15 @@ impl Beside {
 }
 
 fn keep_serving(
-    mut settings: serve::Settings,
+    settings: &serve::Settings,
     shutdown: &watch::Receiver<bool>,
     woken: &mpsc::Receiver<()>,
 ) {
     let mut said = String::new();
     while !*shutdown.borrow() {
-        let run = AssertUnwindSafe(|| serve::run(&settings, shutdown.clone(), || {}));
+        let run = AssertUnwindSafe(|| serve::run(settings, shutdown.clone(), || {}));
         let pause = match catch_unwind(run) {
             Ok(Ok(())) => continue,
-            Ok(Err(ServeError::Door(error))) if !matches!(settings.door, Door::Port(0)) => {
-                let error = anyhow::Error::from(error);
-                tracing::warn!("webhooks come in from this machine only: {error:#}");
-                settings.door = Door::Port(0);
-                continue;
-            }
             Ok(Err(error)) => {
                 let is_held = matches!(error, ServeError::Inbox(InboxError::Held { .. }));
                 let text = format!("{:#}", anyhow::Error::from(error));

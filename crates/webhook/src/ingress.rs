@@ -34,6 +34,7 @@ mod proof;
 mod receive;
 mod refusals;
 mod scheme;
+mod seats;
 mod secret;
 mod server;
 mod source_cache;
@@ -42,6 +43,7 @@ mod sources;
 mod spool;
 mod stamp;
 
+use std::convert::Infallible;
 use std::fs::DirBuilder;
 use std::future::Future;
 use std::io;
@@ -116,5 +118,10 @@ impl<S: Store> Ingress<S> {
     /// What was refused since the program started.
     pub fn refusals(&self) -> Vec<RefusalCount> {
         self.refusals.counts()
+    }
+
+    /// Keeps the file that says what was refused, from now on.
+    pub(crate) async fn keep_refusals(&self) -> Infallible {
+        self.refusals.keep(&self.refused).await
     }
 }

@@ -6,29 +6,32 @@
 //! files too, for verbs of this machine.
 
 mod door;
+mod notice;
 mod surroundings;
 
 use std::future::Future;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
-use agent_box_event::print_rfc3339;
-use agent_box_session::WebhookPaths;
 use sd_notify::NotifyState;
-use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
+use crate::cli::print::chain;
 use crate::disk::{self, IoError};
 use crate::engine::{self, Engine, Wires};
 use crate::inbox::{Inbox, InboxError, InboxLimits};
 use crate::ingress::{self, Ingress, Limits, Listener};
-use crate::{now_ms, peers};
+use crate::peers;
+
+use notice::Notice;
 
 pub use door::{Door, DoorError};
 pub use surroundings::settings;
@@ -37,6 +40,17 @@ pub(crate) use surroundings::wrapper;
 /// Signs of life that the engine has not taken in yet; more of them wait, or are lost where
 /// others follow.
 const SIGNS: usize = 1024;
+/// What nothing tells of is looked at so often.
+const TICK: Duration = Duration::from_secs(30);
+
+/// What a door means that cannot be opened, for somebody else has it most often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shut {
+    /// The receiver does not start: it is a service, and whoever set it up is to see that.
+    Ends,
+    /// The rest is served, and the door is taken as soon as it is free.
+    Waits,
+}
 
 /// What a receiver is made of; one that has ended can be started from the same again.
 #[derive(Debug)]
@@ -76,17 +90,19 @@ pub enum ServeError {
 
 /// Runs a receiver until `shutdown` is true; `ready` is called when deliveries are taken.
 ///
-/// It has an event loop of its own, so it can run on a thread beside other things.
+/// It has an event loop of its own, so it can run on a thread beside other things. A door that
+/// somebody else has does not keep it from that: deliveries of this machine come in, messages go
+/// out, and the door is taken as soon as it is free.
 pub fn run(
     settings: &Settings,
     shutdown: watch::Receiver<bool>,
     ready: impl FnOnce(),
 ) -> Result<(), ServeError> {
-    block_on(serve(settings, shutdown, ready))
+    block_on(serve(settings, Shut::Waits, shutdown, ready))
 }
 
 /// Runs a receiver until the program is told to end by SIGTERM or SIGINT, and tells the service
-/// manager how it is.
+/// manager how it is. A door that somebody else has is an error.
 pub fn run_until_told(settings: &Settings) -> Result<(), ServeError> {
     let ready = || notify(&[NotifyState::Ready, NotifyState::Status("deliveries are taken")]);
     block_on(async {
@@ -104,7 +120,7 @@ pub fn run_until_told(settings: &Settings) -> Result<(), ServeError> {
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            done = serve(settings, shutdown, ready) => done,
+            done = serve(settings, Shut::Ends, shutdown, ready) => done,
             () = told => Ok(()),
         }
     })
@@ -126,6 +142,7 @@ fn block_on(work: impl Future<Output = Result<(), ServeError>>) -> Result<(), Se
 
 async fn serve(
     settings: &Settings,
+    shut: Shut,
     shutdown: watch::Receiver<bool>,
     ready: impl FnOnce(),
 ) -> Result<(), ServeError> {
@@ -134,10 +151,8 @@ async fn serve(
     disk::make_private_directory(paths.state())?;
     // Whoever holds the inbox is the receiver: only then are sockets of a dead one removed.
     let inbox = Inbox::open(&paths.inbox(), settings.inbox)?;
-    let mut listeners = settings.door.open()?;
-    listeners.push(Listener::Unix(private_socket(&paths.ingress())?));
-    let doors = Door::describe(&listeners);
-    let peers = private_socket(&paths.peers())?;
+    let (open, own) = (open(&settings.door, shut)?, private_socket(&paths.ingress())?);
+    let (own, peers) = (vec![Listener::Unix(own)], private_socket(&paths.peers())?);
     let ingress = Ingress::new(paths.clone(), settings.ingress, inbox.clone());
     let ingress = Arc::new(ingress.map_err(ServeError::Ingress)?);
 
@@ -148,23 +163,80 @@ async fn serve(
     let engine = Engine::new(inbox.clone(), parts.clone(), wires);
     let hub = peers::Hub { inbox, roster: roster_out, enqueued: enqueued_out, signs: signs_in };
 
-    announce(paths, &doors, parts.wrapper.is_usable())?;
+    let mut door = Door::describe(open.as_deref().filter(|it| !it.is_empty()).unwrap_or(&own));
+    let mut notice = Notice::new(paths, parts.wrapper.clone());
+    notice.say(&door)?;
     let mut tasks = JoinSet::new();
     // What a crash left half done is under way before the first new delivery is taken.
     tasks.spawn(engine.run(shutdown.clone()));
     tasks.spawn(peers::serve(peers, hub.clone(), shutdown.clone()));
     tasks.spawn(peers::serve_legacy(paths.instances(), hub, shutdown.clone()));
-    let mut ends = shutdown.clone();
-    tasks.spawn(ingress::serve(listeners, ingress, async move { over(&mut ends).await }));
+    tasks.spawn(keep_refusals(Arc::clone(&ingress), shutdown.clone()));
+    // Each has seats of its own: strangers at the door keep nobody of this machine out.
+    let take_in = |listeners| {
+        let mut ends = shutdown.clone();
+        ingress::serve(listeners, Arc::clone(&ingress), async move { over(&mut ends).await })
+    };
+    tasks.spawn(take_in(own));
+    let mut is_shut = open.is_none();
+    if let Some(open) = open {
+        tasks.spawn(take_in(open));
+    }
     ready();
-    while let Some(ended) = tasks.join_next().await {
-        ended.expect("BUG: no part of the receiver panics or is ended by another");
-        // A part that ends by itself has said why; whoever started the whole starts it again.
-        if !*shutdown.borrow() && shutdown.has_changed().is_ok() {
-            return Err(ServeError::Part);
+    let mut free = pin!(settings.door.when_free());
+    loop {
+        // Every branch is cancel-safe: a part that ended stays in the set, a door is opened in
+        // the moment in which this returns it, and for the notice see there.
+        tokio::select! {
+            ended = tasks.join_next() => match ended {
+                Some(ended) => check_end(ended, &shutdown)?,
+                None => return Ok(()),
+            },
+            open = &mut free, if is_shut => {
+                is_shut = false;
+                door = Door::describe(&open);
+                tracing::info!("webhooks come in from outside now: {door}");
+                tasks.spawn(take_in(open));
+            }
+            () = notice.outdated() => {}
+        }
+        if let Err(error) = notice.say(&door) {
+            tracing::warn!("what verbs are told of the receiver is old: {}", chain(&error));
         }
     }
-    Ok(())
+}
+
+/// Opens the door; `None` if it is to be waited for.
+fn open(door: &Door, shut: Shut) -> Result<Option<Vec<Listener>>, DoorError> {
+    match door.open() {
+        Ok(open) => Ok(Some(open)),
+        Err(error) if shut == Shut::Waits => {
+            let (error, seconds) = (chain(&error), TICK.as_secs());
+            tracing::warn!(
+                "webhooks come in from this machine only: {error}; it is tried again every \
+                 {seconds} s"
+            );
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn keep_refusals(ingress: Arc<Ingress<Inbox>>, mut shutdown: watch::Receiver<bool>) {
+    tokio::select! {
+        _ = ingress.keep_refusals() => {}
+        () = over(&mut shutdown) => {}
+    }
+}
+
+/// A part that ends by itself has said why; whoever started the whole starts it again.
+fn check_end(
+    ended: Result<(), JoinError>,
+    shutdown: &watch::Receiver<bool>,
+) -> Result<(), ServeError> {
+    ended.expect("BUG: no part of the receiver panics or is ended by another");
+    let is_over = *shutdown.borrow() || shutdown.has_changed().is_err();
+    if is_over { Ok(()) } else { Err(ServeError::Part) }
 }
 
 /// Waits until a part is to end.
@@ -179,18 +251,6 @@ fn private_socket(path: &Path) -> Result<UnixListener, DoorError> {
     let set = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
     set.map_err(|source| DoorError::Bind { place: path.display().to_string(), source })?;
     Ok(listener)
-}
-
-/// Says in a file who receives and where, for verbs and other programs.
-fn announce(paths: &WebhookPaths, doors: &Value, can_spawn: bool) -> Result<(), IoError> {
-    let said = json!({
-        "pid": std::process::id(),
-        "version": env!("CARGO_PKG_VERSION"),
-        "ingress": doors,
-        "spawn": can_spawn,
-        "startedAt": print_rfc3339(now_ms()),
-    });
-    disk::replace(&paths.receiver(), 0o644, format!("{said:#}\n").as_bytes())
 }
 
 /// Where the programs of this version are: beside the one that runs.

@@ -1,8 +1,8 @@
 //! How long a connection may be silent, depending on what is expected of it.
 //!
-//! Between requests a connection may idle for long: a proxy keeps some open, and closing one at
-//! the moment in which the proxy uses it would lose a delivery. A head that has begun must end
-//! soon. What a body may take, its request watches itself.
+//! Between requests a connection may idle for long, if nobody needs its seat: a proxy keeps some
+//! open, and closing one at the moment in which the proxy uses it would lose a delivery. A head
+//! that has begun must end soon. What a body may take, its request watches itself.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +13,13 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until};
+
+use super::seats::Seat;
+
+/// A head that is longer on its way gives its seat up when it is needed. Proxies send it at once,
+/// and whoever never ends one must not keep others out.
+const BEGINNING: Duration = Duration::from_secs(2);
 
 /// What a connection does at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,24 +85,35 @@ impl Pace {
         });
     }
 
-    /// Returns when the connection has been silent for too long.
-    pub(crate) async fn overdue(&self, head: Duration, idle: Duration) {
+    /// Returns when the connection has been silent for too long, or when its seat is needed and no
+    /// request is lost with it.
+    pub(crate) async fn overdue(&self, head: Duration, idle: Duration, seat: &Seat) {
         let mut changes = self.phase.subscribe();
         loop {
             let phase = *changes.borrow_and_update();
-            let end = match phase {
-                Phase::Fresh(since) | Phase::Head(since) => since + head,
-                Phase::Idle(since) => since + idle,
+            let (yields, end) = match phase {
+                Phase::Fresh(since) | Phase::Head(since) => (since + BEGINNING, since + head),
+                Phase::Idle(since) => (since, since + idle),
                 Phase::Busy => {
                     let _ = changes.changed().await;
                     continue;
                 }
             };
-            if timeout_at(end, changes.changed()).await.is_err() {
-                return;
+            // What has come first goes first: a request that begins keeps its seat.
+            tokio::select! {
+                biased;
+                _ = changes.changed() => {}
+                () = needed(seat, yields) => return,
+                () = sleep_until(end) => return,
             }
         }
     }
+}
+
+/// Waits until somebody else needs the seat, from `yields` on.
+async fn needed(seat: &Seat, yields: Instant) {
+    sleep_until(yields).await;
+    seat.needed().await;
 }
 
 /// A connection that tells its pace of what it reads.
@@ -145,6 +162,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Paced<I> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::seats::Seats;
     use super::*;
 
     const HEAD: Duration = Duration::from_secs(10);
@@ -153,24 +171,25 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_head_must_end_soon_and_an_idle_connection_may_wait() {
         let elapsed = |since: Instant| since.elapsed().as_secs();
+        let seat = Seats::new(1).take().await.unwrap();
         let start = Instant::now();
         let pace = Pace::new();
-        pace.overdue(HEAD, IDLE).await;
+        pace.overdue(HEAD, IDLE, &seat).await;
         assert_eq!(elapsed(start), 10, "silent from the start");
 
         let start = Instant::now();
         let pace = Pace::new();
         tokio::time::advance(Duration::from_secs(6)).await;
         pace.read();
-        pace.overdue(HEAD, IDLE).await;
+        pace.overdue(HEAD, IDLE, &seat).await;
         assert_eq!(elapsed(start), 10, "a byte now and then gains no time");
 
         let start = Instant::now();
         pace.busy();
-        let busy = tokio::time::timeout(Duration::from_secs(1000), pace.overdue(HEAD, IDLE));
+        let busy = tokio::time::timeout(Duration::from_secs(1000), pace.overdue(HEAD, IDLE, &seat));
         assert!(busy.await.is_err(), "a request watches itself");
         pace.idle();
-        pace.overdue(HEAD, IDLE).await;
+        pace.overdue(HEAD, IDLE, &seat).await;
         assert_eq!(elapsed(start), 1130);
 
         let start = Instant::now();
@@ -178,7 +197,7 @@ mod tests {
         tokio::time::advance(Duration::from_secs(100)).await;
         pace.read();
         pace.read();
-        pace.overdue(HEAD, IDLE).await;
+        pace.overdue(HEAD, IDLE, &seat).await;
         assert_eq!(elapsed(start), 110);
     }
 }

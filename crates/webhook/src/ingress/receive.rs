@@ -181,11 +181,13 @@ fn store_failed(source: &Source, error: &crate::inbox::InboxError) -> Refusal {
 /// How much time a request and its sender have.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections that are served at once; further ones are told to try again later.
+    /// Connections that are served at once; when all of them are busy, further ones are told to
+    /// try again later. The socket for verbs of this machine has as many of its own.
     pub connections: usize,
     /// From the first byte of a request, or from connecting, to the end of its head.
     pub head: Duration,
-    /// Between two requests of a connection; longer than proxies keep theirs.
+    /// Between two requests of a connection; longer than proxies keep theirs. Shorter when
+    /// somebody else needs the seat.
     pub idle: Duration,
     /// A body may be slow for so long.
     pub body_grace: Duration,

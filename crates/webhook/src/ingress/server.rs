@@ -15,11 +15,12 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 
 use super::answer::Answer;
 use super::pace::{Pace, Paced};
 use super::receive::Received;
+use super::seats::{Seat, Seats};
 use super::{Ingress, Store};
 
 /// Where deliveries come in.
@@ -39,40 +40,28 @@ const FAREWELL: Duration = Duration::from_secs(10);
 const TURNED_AWAY: Duration = Duration::from_secs(2);
 
 /// Serves until `shutdown` returns; then ends idle connections at once, and others when their
-/// request is answered.
+/// request is answered. Doors that are served by one call share their seats.
 pub async fn serve<S: Store>(
     listeners: Vec<Listener>,
     ingress: Arc<Ingress<S>>,
     shutdown: impl Future<Output = ()>,
 ) {
     let (ends, is_ending) = watch::channel(false);
-    // Every connection holds one; when all are back, all have ended.
-    let seats = ingress.limits.connections;
-    let (served, turned_away) = (Arc::new(Semaphore::new(seats)), Arc::new(Semaphore::new(seats)));
+    let seats = Seats::new(ingress.limits.connections);
     let mut accepting = tokio::task::JoinSet::new();
     for listener in listeners {
         let doors = Doors {
             ingress: Arc::clone(&ingress),
-            served: Arc::clone(&served),
-            turned_away: Arc::clone(&turned_away),
+            seats: seats.clone(),
             is_ending: is_ending.clone(),
         };
         accepting.spawn(doors.accept_all(listener));
     }
     drop(is_ending);
-    let counting = Arc::clone(&ingress);
-    accepting.spawn(async move {
-        counting.refusals.keep(&counting.refused).await;
-    });
     shutdown.await;
     accepting.shutdown().await;
     ends.send_replace(true);
-    let all = u32::try_from(seats).unwrap_or(u32::MAX);
-    let ended = async {
-        let _ = served.acquire_many(all).await;
-        let _ = turned_away.acquire_many(all).await;
-    };
-    if tokio::time::timeout(FAREWELL, ended).await.is_err() {
+    if tokio::time::timeout(FAREWELL, seats.all_left()).await.is_err() {
         tracing::warn!("webhook: some senders were cut off, they had not ended their requests");
     }
 }
@@ -80,8 +69,7 @@ pub async fn serve<S: Store>(
 /// What accepting needs.
 struct Doors<S> {
     ingress: Arc<Ingress<S>>,
-    served: Arc<Semaphore>,
-    turned_away: Arc<Semaphore>,
+    seats: Seats,
     is_ending: watch::Receiver<bool>,
 }
 
@@ -110,20 +98,13 @@ impl<S: Store> Doors<S> {
         }
     }
 
-    /// Gives a connection a seat, or one among those that are told to come back later. When
-    /// those are taken as well, the rest wait in the kernel.
+    /// Begins a connection's conversation once it has a seat.
     async fn admit<I>(&self, io: I)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (seat, is_served) = tokio::select! {
-            biased;
-            seat = Arc::clone(&self.served).acquire_owned() => (seat, true),
-            seat = Arc::clone(&self.turned_away).acquire_owned() => (seat, false),
-        };
-        let Ok(seat) = seat else { return };
-        let guest =
-            Guest { ingress: Arc::clone(&self.ingress), pace: Pace::new(), is_served, _seat: seat };
+        let Ok(seat) = self.seats.take().await else { return };
+        let guest = Guest { ingress: Arc::clone(&self.ingress), pace: Pace::new(), seat };
         tokio::spawn(guest.converse(io, self.is_ending.clone()));
     }
 }
@@ -132,8 +113,7 @@ impl<S: Store> Doors<S> {
 struct Guest<S> {
     ingress: Arc<Ingress<S>>,
     pace: Arc<Pace>,
-    is_served: bool,
-    _seat: OwnedSemaphorePermit,
+    seat: Seat,
 }
 
 impl<S: Store> Guest<S> {
@@ -152,15 +132,17 @@ impl<S: Store> Guest<S> {
                 .serve_connection(io, service)
         );
         let limits = &self.ingress.limits;
-        let (head, idle) = if self.is_served {
+        let (head, idle) = if self.seat.is_served() {
             (limits.head, limits.idle)
         } else {
             (limits.head.min(TURNED_AWAY), TURNED_AWAY)
         };
-        let mut overdue = pin!(self.pace.overdue(head, idle));
+        let mut overdue = pin!(self.pace.overdue(head, idle, &self.seat));
         let mut knows_of_end = false;
         loop {
+            // The connection first: what was sent is read before it may be found silent.
             tokio::select! {
+                biased;
                 ended = &mut connection => {
                     if let Err(error) = ended {
                         tracing::debug!("webhook connection: {error}");
@@ -181,7 +163,7 @@ impl<S: Store> Guest<S> {
         request: Request<RequestBody>,
     ) -> Result<Response<Full<Bytes>>, Infallible> {
         self.pace.busy();
-        let Received { answer, unread } = if self.is_served {
+        let Received { answer, unread } = if self.seat.is_served() {
             self.ingress.receive(request).await
         } else {
             self.ingress.turn_away(request)
@@ -189,7 +171,7 @@ impl<S: Store> Guest<S> {
         if answer == Answer::Stored {
             self.pace.answers();
         }
-        let response = answer.response(unread.is_some() || !self.is_served);
+        let response = answer.response(unread.is_some() || !self.seat.is_served());
         // Answering and closing at once would turn the answer into a broken connection for whoever
         // still sends, and a proxy makes a 502 of that: answer, then let it finish.
         match unread {

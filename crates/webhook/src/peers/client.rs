@@ -173,7 +173,12 @@ impl Client {
 
     async fn say(&mut self, what: &FromPeer) -> Result<(), ClientError> {
         self.lines.queue(&what.line());
-        self.lines.flush().await.map_err(|source| self.broken(source))
+        let Err(source) = self.lines.flush().await else { return Ok(()) };
+        // A receiver that refuses says why and goes, and may do so before it is told anything.
+        match self.hear().await {
+            Err(refused @ ClientError::Refused(_)) => Err(refused),
+            _ => Err(self.broken(source)),
+        }
     }
 
     /// The next line that is no ping.

@@ -122,7 +122,11 @@ impl Lines {
             match self.stream.try_write(&self.output[self.written..]) {
                 Ok(count) => self.written += count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-                Err(error) => return Err(error),
+                Err(error) => {
+                    // It never will be written; what came before can still be read.
+                    (self.output, self.written) = (Vec::new(), 0);
+                    return Err(error);
+                }
             }
         }
         (self.output, self.written) = (Vec::new(), 0);

@@ -5,11 +5,14 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
+use agent_box_session::env;
 use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::net::{TcpListener, UnixListener};
 
 use crate::ingress::Listener;
+
+use super::TICK;
 
 /// Where deliveries come in, beside the socket among the webhook files.
 #[derive(Debug)]
@@ -46,6 +49,9 @@ pub enum DoorError {
     /// Somebody else does.
     #[error("another program listens on {}; end it first", .0.display())]
     Taken(PathBuf),
+    /// Somebody else has the port.
+    #[error("another program listens on {0}; end it, or set {port} to a free port", port = env::WEBHOOK_PORT)]
+    PortTaken(SocketAddr),
     /// Something else has the name.
     #[error("{} is no socket; move it aside, or name another place", .0.display())]
     NoSocket(PathBuf),
@@ -82,9 +88,22 @@ impl Door {
             Self::Port(port) => {
                 let address = SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
                 let bound = std::net::TcpListener::bind(address).and_then(into_tokio);
-                let bound =
-                    bound.map_err(|source| DoorError::Bind { place: address.to_string(), source });
+                let bound = bound.map_err(|source| match source.kind() {
+                    io::ErrorKind::AddrInUse => DoorError::PortTaken(address),
+                    _ => DoorError::Bind { place: address.to_string(), source },
+                });
                 Ok(vec![Listener::Tcp(bound?)])
+            }
+        }
+    }
+
+    /// Opens it as soon as that succeeds; it did not a moment ago. Nothing tells when a port
+    /// becomes free, so it is tried again and again.
+    pub(super) async fn when_free(&self) -> Vec<Listener> {
+        loop {
+            tokio::time::sleep(TICK).await;
+            if let Ok(open) = self.open() {
+                return open;
             }
         }
     }
@@ -173,11 +192,29 @@ mod tests {
         let std = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = std.local_addr().unwrap().port();
         let taken = Door::Port(port).open().unwrap_err().to_string();
-        assert_eq!(taken, format!("cannot listen on 127.0.0.1:{port}"));
+        let expected = format!(
+            "another program listens on 127.0.0.1:{port}; end it, or set LOCAL_WEBHOOK_PORT to a \
+             free port"
+        );
+        assert_eq!(taken, expected);
         let given = Door::Inherited(vec![Inherited::Tcp(std)]);
         for _ in 0..2 {
             let open = given.open().unwrap();
             assert_eq!(Door::describe(&open), json!({ "port": port }), "also a second time");
         }
+    }
+
+    /// Seen red with a door that is looked at once.
+    #[tokio::test(start_paused = true)]
+    async fn a_port_is_taken_at_the_tick_after_it_became_free() {
+        let other = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let door = Door::Port(other.local_addr().unwrap().port());
+        let begin = tokio::time::Instant::now();
+        let mut free = std::pin::pin!(door.when_free());
+        let early = tokio::time::timeout(TICK * 5 / 2, &mut free).await;
+        assert!(early.is_err(), "somebody has it");
+        drop(other);
+        assert_eq!(free.await.len(), 1);
+        assert_eq!(begin.elapsed(), TICK * 3);
     }
 }

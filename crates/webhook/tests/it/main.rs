@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 mod beside;
+#[allow(dead_code, reason = "the slow tests use the rest of it")]
+mod daemon;
+mod doors;
 mod engine;
 mod examples;
 mod filters;

@@ -118,13 +118,23 @@ fn no_body_lasts_longer_than_the_end() {
     assert_eq!(early.unwrap().status, 408);
 }
 
+/// A request under way: all but its last byte is sent.
+fn begin(stream: &mut UnixStream, post: &Post) -> u8 {
+    let bytes = post.bytes();
+    let (last, first) = bytes.split_last().unwrap();
+    stream.write_all(first).unwrap();
+    *last
+}
+
 #[test]
 fn connections_beyond_the_bound_are_asked_to_come_again() {
-    let limits = Limits { connections: 2, head: Duration::from_secs(30), ..Limits::default() };
+    let limits = Limits { connections: 2, ..Limits::default() };
     let receiver = Receiver::with(limits);
     let mut seated: Vec<UnixStream> = (0..2).map(|_| receiver.connect()).collect();
+    let mut last = 0;
     for stream in &mut seated {
         assert_eq!(Post::github(BODY).over(&mut *stream).status, 200);
+        last = begin(stream, &Post::github(BODY));
     }
     let mut third = receiver.connect();
     let refused = Post::github(BODY).over(&mut third);
@@ -134,9 +144,55 @@ fn connections_beyond_the_bound_are_asked_to_come_again() {
     let mut large = Post::github(vec![b' '; 1_000_000]);
     large.body.extend(b"{}");
     assert_eq!(large.over(receiver.connect()).status, 503, "whatever it sends");
-    assert_eq!(Post::github(BODY).over(&mut seated[0]).status, 200, "who sits is served");
+    seated[0].write_all(&[last]).unwrap();
+    assert_eq!(answer(&mut seated[0]).unwrap().status, 200, "who sits is served");
     seated.pop();
     within(5).until("there is a seat again", || {
+        Post::github(BODY).over(receiver.connect()).status == 200
+    });
+}
+
+/// Seen red with seats that are kept between requests: the 65th was turned away.
+#[test]
+fn who_was_idle_for_the_longest_makes_room_and_a_request_under_way_does_not() {
+    let receiver = Receiver::new();
+    let mut busy = receiver.connect();
+    assert_eq!(Post::github(BODY).over(&mut busy).status, 200);
+    let last = begin(&mut busy, &Post::github(BODY));
+    let mut idle: Vec<UnixStream> = (0..100)
+        .map(|number| {
+            let mut stream = receiver.connect();
+            assert_eq!(Post::github(BODY).over(&mut stream).status, 200, "{number}");
+            stream
+        })
+        .collect();
+    // One of the 64 is busy.
+    let (closed, kept) = idle.split_at_mut(100 - 63);
+    within(5).until("the longest idle are closed", || closed.iter_mut().all(has_ended));
+    for stream in kept {
+        assert_eq!(Post::github(BODY).over(&mut *stream).status, 200, "and no other");
+    }
+    busy.write_all(&[last]).unwrap();
+    assert_eq!(answer(&mut busy).unwrap().status, 200);
+}
+
+/// Seen red with heads that keep their seat for as long as they may take.
+#[test]
+fn a_crowd_that_never_ends_a_head_and_comes_again_and_again_keeps_nobody_out() {
+    let limits = Limits { connections: 4, head: Duration::from_mins(1), ..Limits::default() };
+    let receiver = Receiver::with(limits);
+    let begin = || {
+        let mut stream = receiver.connect();
+        let _ = stream.write_all(b"POST / HTTP/1.1\r\nX-Long: ");
+        stream
+    };
+    let mut crowd: Vec<UnixStream> = (0..4).map(|_| begin()).collect();
+    within(10).until("somebody else is served", || {
+        for stream in &mut crowd {
+            if has_ended(stream) || stream.write_all(b"x").is_err() {
+                *stream = begin();
+            }
+        }
         Post::github(BODY).over(receiver.connect()).status == 200
     });
 }

@@ -1,7 +1,7 @@
 //! The receiver as a process of its own, as it is installed.
 
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use agent_box_testkit::{process, within};
 
@@ -18,12 +18,18 @@ impl Daemon {
         let mut scene = Scene::new();
         scene.set("LOCAL_WEBHOOK_PORT", "0");
         scene.set("LOCAL_WEBHOOK_SPAWN_CMD", "exit 75");
+        let command = scene.command(&["serve"]);
+        Self::of(scene, command)
+    }
+
+    /// The one that this command starts.
+    pub(crate) fn of(scene: Scene, mut command: Command) -> Self {
         scene.run(&["setup"]).expect(0);
-        let mut command = scene.command(&["serve"]);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let daemon = Self { scene, child };
-        within(20).until("the receiver listens", || {
-            std::os::unix::net::UnixStream::connect(daemon.socket()).is_ok()
+        within(20).until("the receiver listens and says so", || {
+            let listens = std::os::unix::net::UnixStream::connect(daemon.socket()).is_ok();
+            listens && daemon.scene.paths().receiver().exists()
         });
         daemon
     }
