@@ -58,7 +58,7 @@ cp -L "$programs"/{agent-box,agent-box-pane,agent-box-webhook-spawn,stub-agent} 
 cat > "$run/testbed/start" <<'START'
 boot=$(($(cat /var/lib/testbed 2> /dev/null) + 1))
 echo "$boot" > /var/lib/testbed
-bash /testbed/limits.sh "$boot"
+CHECK_SECONDS=120 bash /testbed/limits.sh "$boot"
 printf '\ntestbed: boot %s ended with %s\n' "$boot" $?
 systemctl reboot --no-block
 START

@@ -13,8 +13,11 @@ pub use status::{SessionStatus, Status, Told};
 
 /// Exit code: the batch has its session, now or since an earlier run.
 pub const ACCEPTED: i32 = 0;
-/// Exit code: the box is full; ask again. Every other code is a failure.
+/// Exit code: the box is full; ask again.
 pub const DEFERRED: i32 = 75;
+/// Exit code: the session list cannot be read or written now, which says nothing about the batch;
+/// nothing was changed. Every other code is a failure.
+pub const UNREADABLE: i32 = 74;
 
 /// Variable: the source of the batch.
 pub const SPAWN_SOURCE: &str = "LOCAL_WEBHOOK_SPAWN_SOURCE";

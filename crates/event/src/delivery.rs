@@ -101,11 +101,20 @@ pub enum WaitReason {
     Retry,
     /// Its session has not taken it yet.
     Session,
+    /// Nobody can say which sessions there are: their list cannot be read.
+    Sessions,
 }
 
 impl WaitReason {
-    const ALL: [Self; 6] =
-        [Self::Window, Self::Cap, Self::Claim, Self::Budget, Self::Retry, Self::Session];
+    const ALL: [Self; 7] = [
+        Self::Window,
+        Self::Cap,
+        Self::Claim,
+        Self::Budget,
+        Self::Retry,
+        Self::Session,
+        Self::Sessions,
+    ];
 
     /// The word that is stored and shown.
     pub fn as_str(self) -> &'static str {
@@ -116,6 +125,7 @@ impl WaitReason {
             Self::Budget => "budget",
             Self::Retry => "retry",
             Self::Session => "session",
+            Self::Sessions => "sessions",
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Which batches have their session: the registry's top-level object `claimedBatches`.
 
+use std::collections::BTreeMap;
+
 use agent_box_event::BatchId;
 use agent_box_event::contract::CLAIMED_BATCHES;
 use agent_box_session::SessionId;
@@ -32,6 +34,16 @@ impl Claims {
         session
             .map(Some)
             .ok_or_else(|| ClaimsError(format!("does not name a session's id for batch {batch}")))
+    }
+
+    /// The highest claimed batch of each inbox.
+    pub(crate) fn highest(&self) -> Vec<BatchId> {
+        let mut highest = BTreeMap::new();
+        for batch in self.0.keys().filter_map(|id| BatchId::parse(id).ok()) {
+            let number = highest.entry(batch.inbox).or_insert(batch.number);
+            *number = batch.number.max(*number);
+        }
+        highest.into_iter().map(|(inbox, number)| BatchId { inbox, number }).collect()
     }
 
     /// Claims a batch and forgets those below `lowest`. What is no batch's id stays.
@@ -82,6 +94,7 @@ mod tests {
             assert_eq!(after.session(batch).unwrap().is_some(), kept, "{batch}");
         }
         assert!(after.0.contains_key("a note"));
+        assert_eq!(after.highest(), [id(1, 9), id(2, 1)]);
         let kept = claims.claim(&id(1, 9), SESSION.parse().unwrap(), None);
         assert_eq!(kept.as_object().unwrap().len(), 6, "without a lowest nothing is forgotten");
     }

@@ -59,4 +59,5 @@ pub use claims::ClaimsError;
 pub use deliver::DeliverError;
 pub use json::line;
 pub use spawn::{Full, Outcome, SpawnError};
+pub use status::StatusError;
 pub use surrounded::{OpenError, Surrounded};

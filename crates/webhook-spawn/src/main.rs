@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use agent_box_event::contract;
 use agent_box_session::SessionId;
 use agent_box_testpoint as testpoint;
-use agent_box_webhook_spawn::{Outcome, Surrounded};
+use agent_box_webhook_spawn::{OpenError, Outcome, SpawnError, Surrounded};
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
 
@@ -27,7 +27,7 @@ Examples:
   agent-box-webhook-spawn status                                    how many there are and may be
 
 Exit codes: 0 the batch has its session (or there were no events), 75 the box is full and the
-events must wait, 1 something failed, 2 misused."
+events must wait, 74 the session list cannot be read or written now, 1 something failed, 2 misused."
 )]
 struct Cli {
     /// Print the command and the prompt of a session that this watch would start; start nothing
@@ -56,8 +56,17 @@ enum Verb {
 fn main() -> ExitCode {
     run(&Cli::parse()).unwrap_or_else(|error| {
         warn(&chain(&error));
-        ExitCode::FAILURE
+        exit_code(&error)
     })
+}
+
+fn exit_code(error: &anyhow::Error) -> ExitCode {
+    let is_about_the_list = match error.downcast_ref::<SpawnError>() {
+        Some(error) => error.is_about_the_list(),
+        None => matches!(error.downcast_ref(), Some(OpenError::Store(_))),
+    };
+    let unreadable = u8::try_from(contract::UNREADABLE).ok().filter(|_| is_about_the_list);
+    unreadable.map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 fn run(cli: &Cli) -> Result<ExitCode> {

@@ -88,6 +88,14 @@ pub enum SpawnError {
     Io(#[from] IoError),
 }
 
+impl SpawnError {
+    /// Whether this says something about the session list and nothing about the batch: it can be
+    /// asked again when the list is mended, as often as that takes.
+    pub fn is_about_the_list(&self) -> bool {
+        matches!(self, Self::Claims(_) | Self::Registry(_) | Self::Io(_) | Self::Orphaned(_))
+    }
+}
+
 /// What a transaction says instead of committing.
 enum No {
     Full(Full),

@@ -2,12 +2,25 @@
 
 use std::fmt::Write as _;
 
-use agent_box_event::contract::{SessionStatus, Status};
+use agent_box_event::contract::{CLAIMED_BATCHES, SessionStatus, Status};
 use agent_box_session_store::ReadError;
+use thiserror::Error;
 
 use crate::cap;
+use crate::claims::{Claims, ClaimsError};
 use crate::json;
 use crate::surrounded::Surrounded;
+
+/// Nobody can say which sessions there are.
+#[derive(Debug, Error)]
+pub enum StatusError {
+    /// The registry cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Its claims cannot.
+    #[error(transparent)]
+    Claims(#[from] ClaimsError),
+}
 
 impl Surrounded {
     /// The hook sessions that count, the cap, and every session that has an id.
@@ -16,8 +29,10 @@ impl Surrounded {
     ///
     /// # Errors
     /// When the registry is damaged or cannot be read: then nothing is known.
-    pub fn status(&self) -> Result<Status, ReadError> {
-        let registry = self.store.read_settled()?.registry;
+    pub fn status(&self) -> Result<Status, StatusError> {
+        let document = self.store.read_settled()?;
+        let claimed = Claims::read(document.extra(CLAIMED_BATCHES))?.highest();
+        let registry = document.registry;
         let usable = registry.entries().filter_map(|(name, entry)| {
             Some(SessionStatus {
                 session_id: entry.id?.to_string(),
@@ -36,14 +51,15 @@ impl Surrounded {
         });
         let sessions = usable.chain(unusable).collect();
         let live = cap::look(&self.tmux);
-        Ok(Status { live: cap::in_use(&registry, &live), max: self.cap().max, sessions })
+        let (live, max) = (cap::in_use(&registry, &live), self.cap().max);
+        Ok(Status { live, max, sessions, claimed })
     }
 
     /// [`Surrounded::status`] as JSON on one line.
     ///
     /// # Errors
     /// See there.
-    pub fn status_json(&self) -> Result<String, ReadError> {
+    pub fn status_json(&self) -> Result<String, StatusError> {
         Ok(json::line(&self.status()?.to_json()))
     }
 
@@ -51,7 +67,7 @@ impl Surrounded {
     ///
     /// # Errors
     /// See [`Surrounded::status`].
-    pub fn status_text(&self) -> Result<String, ReadError> {
+    pub fn status_text(&self) -> Result<String, StatusError> {
         let status = self.status()?;
         let hooks = status.sessions.iter().filter(|it| it.name.starts_with(cap::PREFIX));
         let mut text = format!("{} of {} hook sessions\n", status.live, status.max);

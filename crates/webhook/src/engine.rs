@@ -6,7 +6,7 @@
 //!                                                        peers           dispatch (pure)
 //!                                                                                │
 //!  1 freeze   the batch and its text are on disk                  webhook.frozen
-//!  2 attempt  the run is counted, before it begins                webhook.attempted
+//!  2 attempt  that it begins is on disk, before it does            webhook.attempted
 //!  3 run      the wrapper claims the batch and writes the registry; webhook.spawned
 //!  4 settle   what the wrapper answered is on disk                webhook.settled
 //! ```
@@ -116,8 +116,12 @@ pub(crate) struct Engine {
     roster_pause_ms: u64,
     /// The wrapper said that the box is full, and nothing has changed since.
     is_full: bool,
+    /// Whether new batches have numbers that no claim in the session list has.
+    are_numbers_known: bool,
     runs: JoinSet<Ran>,
     running: BTreeMap<u64, Topic>,
+    /// Batches that the state of the session list held, and how many changes had been seen then.
+    held: BTreeMap<u64, u64>,
     /// What was recorded as the reason why each delivery waits.
     reasons: HashMap<u64, WaitReason>,
     /// Deliveries that wait for a claim, and whether that is to be asked again.
@@ -154,8 +158,10 @@ impl Engine {
             roster_at_ms: 0,
             roster_pause_ms: TICK_MS,
             is_full: false,
+            are_numbers_known: false,
             runs: JoinSet::new(),
             running: BTreeMap::new(),
+            held: BTreeMap::new(),
             reasons: HashMap::new(),
             claimed: BTreeSet::new(),
             are_claims_stale: true,
@@ -225,7 +231,7 @@ impl Engine {
         if is_start {
             return self.rerun_frozen(now).await.map(|()| now);
         }
-        self.look_around(now).await;
+        self.look_around(now).await?;
         self.keep_house(now).await?;
         self.match_all().await?;
         let wake_ms = self.dispatch(now_ms()).await?;

@@ -1,7 +1,7 @@
 //! What the receiver learns about sessions from the wrapper's `status --json` and `deliver`, so
 //! that it need not know the registry, tmux or any agent.
 
-use crate::{Json, Number};
+use crate::{BatchId, Json, Number};
 
 /// The answer of `status --json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,9 @@ pub struct Status {
     pub max: u64,
     /// Every listed session.
     pub sessions: Vec<SessionStatus>,
+    /// The highest batch that has its session, of each inbox: an inbox that is put back from an
+    /// older copy must not give these numbers to other batches.
+    pub claimed: Vec<BatchId>,
 }
 
 /// One session of a [`Status`].
@@ -42,6 +45,7 @@ const HOOK_SESSIONS: &str = "hookSessions";
 const LIVE: &str = "live";
 const MAX: &str = "max";
 const SESSIONS: &str = "sessions";
+const CLAIMED: &str = "claimedUpTo";
 const SESSION_ID: &str = "sessionId";
 const NAME: &str = "name";
 const AGENT: &str = "agent";
@@ -55,17 +59,25 @@ impl Status {
         let number = |number: u64| Json::Number(Number::integer(number));
         let hooks = object(vec![(LIVE, number(self.live)), (MAX, number(self.max))]);
         let sessions = self.sessions.iter().map(SessionStatus::to_json).collect();
-        object(vec![(HOOK_SESSIONS, hooks), (SESSIONS, Json::List(sessions))])
+        let claimed = self.claimed.iter().map(|id| Json::Text(id.to_string())).collect();
+        object(vec![
+            (HOOK_SESSIONS, hooks),
+            (SESSIONS, Json::List(sessions)),
+            (CLAIMED, Json::List(claimed)),
+        ])
     }
 
     /// Reads a status; `None` if a part is missing, for less than all is not a status.
     pub fn read(json: &Json) -> Option<Self> {
         let hooks = json.get(HOOK_SESSIONS)?;
         let Json::List(sessions) = json.get(SESSIONS)? else { return None };
+        let Json::List(claimed) = json.get(CLAIMED)? else { return None };
+        let batch = |id: &Json| BatchId::parse(id.as_text()?).ok();
         Some(Self {
             live: hooks.get(LIVE)?.as_u64()?,
             max: hooks.get(MAX)?.as_u64()?,
             sessions: sessions.iter().map(SessionStatus::read).collect::<Option<_>>()?,
+            claimed: claimed.iter().map(batch).collect::<Option<_>>()?,
         })
     }
 }
@@ -132,10 +144,11 @@ mod tests {
             agent: "claude".to_owned(),
             is_active: true,
         };
-        let status = Status { live: 1, max: 4, sessions: vec![session] };
+        let claimed = vec![BatchId { inbox: 7, number: 3 }];
+        let status = Status { live: 1, max: 4, sessions: vec![session], claimed };
         assert_eq!(Status::read(&status.to_json()), Some(status.clone()));
         let Json::Object(members) = status.to_json() else { panic!("not an object") };
-        for name in [HOOK_SESSIONS, SESSIONS] {
+        for name in [HOOK_SESSIONS, SESSIONS, CLAIMED] {
             let rest = members.iter().filter(|(key, _)| key != name).cloned().collect();
             assert_eq!(Status::read(&Json::Object(rest)), None, "{name}");
         }

@@ -81,7 +81,7 @@ fn a_wrapper_whose_receiver_is_gone_changes_nothing() {
     scene.spawn(&asked(7, next), "events").expect_code(75);
     scene.remove("hook-busy");
     scene.test_box.points().release("spawn.ready");
-    let told = orphan.wait().expect_code(1);
+    let told = orphan.wait().expect_code(74);
     assert!(told.stderr.contains("receiver that asked"), "{}", told.stderr);
     assert!(scene.hooks().is_empty() && scene.filters().is_empty());
     scene.spawn(&asked(8, next), "events").expect_success();
@@ -98,7 +98,7 @@ fn an_add_that_fails_takes_its_subscription_back() {
     let scene = lived_in();
     for point in ["store.before-fsync", "store.before-rename"] {
         scene.test_box.points().arm(point, "fail");
-        let failed = scene.spawn(&batch(7), "events").expect_code(1);
+        let failed = scene.spawn(&batch(7), "events").expect_code(74);
         assert!(failed.stderr.contains("fault injected"), "{point}: {}", failed.stderr);
         assert_eq!(scene.hooks(), [] as [String; 0], "{point}");
         assert_eq!(scene.filters(), [] as [String; 0], "{point}");

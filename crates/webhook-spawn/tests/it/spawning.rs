@@ -147,7 +147,7 @@ fn a_damaged_registry_is_named_and_not_touched() {
     let scene = Scene::new();
     for text in ["{\"sessions\": {", "", "[]", r#"{"sessions":{},"claimedBatches":[]}"#] {
         scene.test_box.put(".config/agent-box/sessions.json", text);
-        let done = scene.spawn(&batch(7), "events").expect_code(1);
+        let done = scene.spawn(&batch(7), "events").expect_code(74);
         assert!(done.stderr.contains("sessions.json"), "{text:?}: {}", done.stderr);
         assert_eq!(std::fs::read_to_string(scene.test_box.registry()).unwrap(), text);
         assert_eq!(scene.filters(), [] as [String; 0], "{text:?}");

@@ -31,10 +31,12 @@ fn the_status_lists_sessions_and_counts_as_the_wrapper_does() {
                     "active": false,
                 },
             ],
+            "claimedUpTo": [],
         })
     );
     scene.spawn(&batch(7), "events").expect_success();
     assert_eq!(status(&scene)["hookSessions"]["live"], 2);
+    assert_eq!(status(&scene)["claimedUpTo"], json!([batch(7).batch.unwrap().to_string()]));
     scene.spawn(&batch(8), "events").expect_code(75);
     let text = scene.test_box.run(&["status"]).expect_success().stdout;
     for said in [
@@ -52,11 +54,16 @@ fn a_fresh_box_has_no_session_and_a_damaged_one_no_answer() {
     let scene = Scene::new();
     let fresh = scene.test_box.run(&["status", "--json"]).expect_success();
     let fresh: serde_json::Value = serde_json::from_str(&fresh.stdout).unwrap();
-    assert_eq!(fresh, json!({"hookSessions": {"live": 0, "max": 4}, "sessions": []}));
-    scene.test_box.put(".config/agent-box/sessions.json", "{");
-    let damaged = scene.test_box.run(&["status", "--json"]).expect_code(1);
-    assert_eq!(damaged.stdout, "");
-    assert!(damaged.stderr.contains("sessions.json"), "{}", damaged.stderr);
+    let nothing = json!({"hookSessions": {"live": 0, "max": 4}, "sessions": [], "claimedUpTo": []});
+    assert_eq!(fresh, nothing);
+    for damage in ["{", r#"{"version": 1, "sessions": {}, "claimedBatches": []}"#] {
+        scene.test_box.put(".config/agent-box/sessions.json", damage);
+        let damaged = scene.test_box.run(&["status", "--json"]).expect_code(1);
+        assert_eq!(damaged.stdout, "");
+        assert!(damaged.stderr.contains("sessions.json"), "{}", damaged.stderr);
+        // Nobody can say whether this batch has its session: that is no failure of the batch.
+        scene.spawn(&batch(7), "events").expect_code(74);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 
-use agent_box_event::{Cut, sanitize};
+use agent_box_event::{Cut, Line, sanitize};
 use serde_json::Value;
 
 /// Done.
@@ -18,6 +18,12 @@ pub(crate) const MISUSED: u8 = 2;
 /// One line for people; whatever is in it, it steers no terminal and stays one line.
 pub(crate) fn line(text: &str) {
     put(&sanitize(text, Cut::NONE));
+}
+
+/// One line about an event. Its marks are ours and stay, which no text that is given to
+/// [`line`] can say of itself.
+pub(crate) fn event(before: &str, line: &Line) {
+    put(&format!("{}{}", sanitize(before, Cut::NONE), line.as_str()));
 }
 
 /// One line of warning, on stderr.

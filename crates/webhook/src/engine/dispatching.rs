@@ -88,6 +88,13 @@ impl Engine {
         if rules.is_blind {
             return Ok(retry_ms);
         }
+        if !self.are_numbers_known && self.parts.wrapper.program.is_file() {
+            // Without the list nobody knows which batches have their session.
+            let waiting = view.lanes.iter().flat_map(|lane| &lane.waiting);
+            let reasons = waiting.map(|it| (it.sequence, WaitReason::Sessions)).collect();
+            self.record_reasons(reasons, now).await?;
+            return Ok(retry_ms);
+        }
         let sessions = self.session_filters(&rules);
         self.ask_claimed(&view.leases, &rules, &sessions, now).await?;
         let lanes = self.open_lanes(view.lanes, &busy);
@@ -285,13 +292,18 @@ impl Engine {
             return;
         }
         for batch in frozen {
-            if batch.not_before_ms <= now && !self.running.contains_key(&batch.id.number) {
+            // What the list's state held is asked again once that may have changed.
+            let seen = self.held.get(&batch.id.number);
+            let is_due =
+                batch.not_before_ms <= now || seen.is_some_and(|seen| *seen != self.changes);
+            if is_due && !self.running.contains_key(&batch.id.number) {
                 self.start(batch);
             }
         }
     }
 
     fn start(&mut self, batch: FrozenBatch) {
+        self.held.remove(&batch.id.number);
         self.running.insert(batch.id.number, batch.topic.clone());
         let (inbox, wrapper) = (self.inbox.clone(), self.parts.wrapper.clone());
         self.runs.spawn(hand_over(inbox, wrapper, batch, self.changes));
@@ -332,10 +344,14 @@ impl Engine {
                 NextStep::Settled => tx.settle(batch, &answer, now),
                 NextStep::Wait => tx.defer(batch, now, now),
                 NextStep::RetryAt(at) => tx.retry_at(batch, at, &reason, now),
+                NextStep::HoldUntil(at) => tx.hold(batch, at, &reason, now),
                 NextStep::Park => tx.park(batch, &reason, now),
             })
             .await?;
         agent_box_testpoint::hit("webhook.settled");
+        if let NextStep::HoldUntil(_) = step {
+            self.held.insert(batch.number, changes);
+        }
         // A slot that was freed while the wrapper refused is not waited for.
         self.is_full |= step == NextStep::Wait && changes == self.changes;
         if step == NextStep::Settled {

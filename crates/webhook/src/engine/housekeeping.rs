@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use agent_box_event::Claim;
+use agent_box_event::{BatchId, Claim};
 
 use super::{Engine, Sign, TICK_MS};
-use crate::inbox::InboxError;
+use crate::inbox::{InboxError, Tx};
 use crate::now_ms;
 
 /// After a change of the launch records, sessions are asked for at most so often.
@@ -20,7 +20,7 @@ const RETAIN_MS: u64 = 24 * 3_600_000;
 
 impl Engine {
     /// Asks which sessions there are, if that may have changed.
-    pub(super) async fn look_around(&mut self, now: u64) {
+    pub(super) async fn look_around(&mut self, now: u64) -> Result<(), InboxError> {
         let seen = self.watch.as_mut().map(super::SessionWatch::seen).unwrap_or_default();
         if seen.registry || seen.launches {
             self.changes += 1;
@@ -29,7 +29,7 @@ impl Engine {
             self.roster_at_ms = self.roster_at_ms.min(soon);
         }
         if now < self.roster_at_ms {
-            return;
+            return Ok(());
         }
         self.roster_at_ms = now.saturating_add(self.roster_pause_ms);
         self.roster_pause_ms = self.roster_pause_ms.saturating_mul(2).min(TICK_MS);
@@ -39,6 +39,7 @@ impl Engine {
         }
         match self.parts.wrapper.status().await {
             Ok(status) => {
+                self.number_on(&status.claimed).await?;
                 self.roster.status = Some(status);
                 self.blind = None;
             }
@@ -53,6 +54,30 @@ impl Engine {
         // Whoever said that the box is full is asked again.
         self.is_full = false;
         self.publish_roster();
+        Ok(())
+    }
+
+    /// Sees to it that no new batch has the number of one that has its session. Once is enough:
+    /// nobody else can put the inbox back while this program has it.
+    async fn number_on(&mut self, claimed: &[BatchId]) -> Result<(), InboxError> {
+        if self.are_numbers_known {
+            return Ok(());
+        }
+        let ids = claimed.to_vec();
+        let write = move |tx: &mut Tx<'_>| {
+            let raised = ids.into_iter().map(|id| Ok((id, tx.number_above(id)?)));
+            raised.collect::<Result<Vec<_>, InboxError>>()
+        };
+        for (id, is_news) in self.inbox.write(write).await? {
+            if is_news {
+                tracing::warn!(
+                    "the inbox is older than the session list, which knows batches up to {id}: it \
+                     was put back from a copy. What it held then may start a second time"
+                );
+            }
+        }
+        self.are_numbers_known = true;
+        Ok(())
     }
 
     fn publish_roster(&mut self) {

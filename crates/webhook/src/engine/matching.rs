@@ -25,7 +25,7 @@ impl Engine {
             }
             // Whoever subscribed before an event came was listed before that: what the kernel has
             // told by now is enough to know every session that can be meant.
-            self.look_around(now_ms()).await;
+            self.look_around(now_ms()).await?;
             let rules = self.rules.now();
             // A message without a session's id would reach whoever has its name next.
             let are_unknown = rules.sessions.iter().any(|(key, _)| self.roster.is_unknown(key));

@@ -91,7 +91,7 @@ pub(crate) mod tests {
         let sessions = sessions.iter().map(session).collect();
         Roster {
             user: "alice".to_owned(),
-            status: Some(Status { live: 0, max: 4, sessions }),
+            status: Some(Status { live: 0, max: 4, sessions, claimed: Vec::new() }),
             connected: BTreeSet::new(),
         }
     }

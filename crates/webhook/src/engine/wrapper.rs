@@ -166,8 +166,11 @@ mod tests {
             let (_directory, wrapper) = wrapper(script, false);
             wrapper.status().await
         };
-        let good = r#"[ "$*" = "status --json" ] && echo '{"hookSessions":{"live":1,"max":4},"sessions":[]}'"#;
-        assert_eq!(status(good).await, Ok(Status { live: 1, max: 4, sessions: Vec::new() }));
+        let good = r#"[ "$*" = "status --json" ] && echo '{"hookSessions":{"live":1,"max":4},"sessions":[],"claimedUpTo":[]}'"#;
+        assert_eq!(
+            status(good).await,
+            Ok(Status { live: 1, max: 4, sessions: Vec::new(), claimed: Vec::new() })
+        );
         assert!(status("echo '{}'").await.unwrap_err().contains("cannot be read"));
         assert_eq!(status("echo no registry >&2; exit 3").await, Err("no registry".to_owned()));
     }

@@ -1,13 +1,13 @@
 //! Batches: frozen before the wrapper runs, and then settled, deferred or parked, each once.
 //!
 //! ```text
-//!            ┌── attempt, retry_at ──┐
-//! freeze ──▶ frozen ◀────────────────┘──▶ settle: settled   members spawned, lease begins
+//!            ┌ attempt, retry_at, hold ┐
+//! freeze ──▶ frozen ◀──────────────────┘▶ settle: settled   members spawned, lease begins
 //!                                    ├──▶ defer:  deferred  members wait in their lane again
 //!                                    └──▶ park:   parked    members failed
 //! ```
 
-use agent_box_event::{BatchId, Object, Topic, contract::Answer};
+use agent_box_event::{BatchId, Object, Topic, WaitReason, contract::Answer};
 use rusqlite::{Row, params};
 
 use super::look::{known, number, number_or_none, parsed, signed};
@@ -55,7 +55,7 @@ pub struct FrozenBatch {
     pub objects: Vec<Object>,
     /// When it was frozen.
     pub frozen_ms: u64,
-    /// How often the wrapper was started for it.
+    /// How many attempts were made, one that goes on included.
     pub attempts: u32,
     /// Not before this time again.
     pub not_before_ms: u64,
@@ -83,9 +83,9 @@ pub struct PastBatch {
     pub state: BatchState,
     /// When it was frozen.
     pub frozen_ms: u64,
-    /// How often the wrapper was started for it.
+    /// How many attempts were made, one that goes on included.
     pub attempts: u32,
-    /// When it was last started.
+    /// When the wrapper was last started for it.
     pub attempted_ms: Option<u64>,
     /// Not before this time again, if it is frozen.
     pub not_before_ms: u64,
@@ -135,14 +135,21 @@ impl Look {
 
     /// The lowest batch that is not ended, else the one that will be frozen next.
     pub fn lowest_unsettled(&self) -> Result<BatchId, InboxError> {
-        let number = self.number(
-            "SELECT COALESCE(
-                (SELECT MIN(number) FROM batches WHERE state = 'frozen'),
-                (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'batches'),
-                1)",
-            [],
-        )?;
+        let lowest =
+            self.one("SELECT MIN(number) FROM batches WHERE state = 'frozen'", [], |row| {
+                number_or_none(row, 0)
+            })?;
+        let number = match lowest.flatten() {
+            Some(lowest) => lowest,
+            None => self.next_number()?,
+        };
         Ok(BatchId { inbox: self.id(), number })
+    }
+
+    /// What the batch that is frozen next is numbered.
+    fn next_number(&self) -> Result<u64, InboxError> {
+        let last = "SELECT seq FROM sqlite_sequence WHERE name = 'batches'";
+        Ok(self.one(last, [], |row| number(row, 0))?.map_or(1, |last| last + 1))
     }
 
     /// A batch, whatever became of it; deferred ones are forgotten after a while.
@@ -247,16 +254,23 @@ impl Tx<'_> {
         Ok(id)
     }
 
-    /// Counts a run of the wrapper, before it runs; answers with how many there are now.
+    /// Notes that the wrapper is about to run; answers with the number of the attempt.
+    ///
+    /// A run of which nobody recorded how it ended is no attempt, and neither is one that was
+    /// held: the next run has the same number, so a receiver that dies often spends no attempts.
     ///
     /// # Errors
     /// When the batch is not frozen.
     pub fn attempt(&mut self, batch: BatchId, at_ms: u64) -> Result<u32, InboxError> {
-        let attempts = self.frozen(batch)?.attempts.saturating_add(1);
+        self.frozen(batch)?;
+        // `why` of a frozen batch is how its last attempt ended; without it that one goes on.
         self.change(
-            "UPDATE batches SET attempts = ?2, attempted_ms = ?3 WHERE number = ?1",
-            params![signed(batch.number), attempts, signed(at_ms)],
+            "UPDATE batches SET attempts = attempts + (attempts = 0 OR why IS NOT NULL),
+                why = NULL, attempted_ms = ?2
+             WHERE number = ?1",
+            params![signed(batch.number), signed(at_ms)],
         )?;
+        let attempts = self.frozen(batch)?.attempts;
         self.set_members(batch, "frozen", None, None)?;
         self.tell_members(batch, "attempted", &format!("attempt {attempts}"), at_ms)?;
         Ok(attempts)
@@ -326,8 +340,49 @@ impl Tx<'_> {
             "UPDATE batches SET not_before_ms = ?2, why = ?3 WHERE number = ?1",
             params![signed(batch.number), signed(not_before_ms), why],
         )?;
-        self.set_members(batch, "frozen", Some("retry"), None)?;
+        self.set_members(batch, "frozen", Some(WaitReason::Retry.as_str()), None)?;
         self.tell_members(batch, "waiting", &format!("retry; {why}"), at_ms)
+    }
+
+    /// The wrapper could not say anything about the batch: the same again, at the latest at
+    /// `not_before_ms`, without an attempt being spent.
+    ///
+    /// # Errors
+    /// When the batch is not frozen, or was never attempted.
+    pub fn hold(
+        &mut self,
+        batch: BatchId,
+        not_before_ms: u64,
+        why: &str,
+        at_ms: u64,
+    ) -> Result<(), InboxError> {
+        self.attempted(batch)?;
+        self.change(
+            "UPDATE batches SET not_before_ms = ?2 WHERE number = ?1",
+            params![signed(batch.number), signed(not_before_ms)],
+        )?;
+        self.set_members(batch, "frozen", Some(WaitReason::Sessions.as_str()), None)?;
+        self.tell_members(batch, "waiting", &format!("sessions; {why}"), at_ms)
+    }
+
+    /// Batches that are frozen from now on have numbers above this one, which the session list
+    /// knows; answers with whether that was news. Then the inbox is older than the list: it was
+    /// put back from a copy, and its next numbers are other batches' already.
+    pub fn number_above(&mut self, claimed: BatchId) -> Result<bool, InboxError> {
+        if claimed.inbox != self.id() || claimed.number < self.next_number()? {
+            return Ok(false);
+        }
+        let known = self.change(
+            "UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'batches'",
+            [signed(claimed.number)],
+        )?;
+        if known == 0 {
+            self.change(
+                "INSERT INTO sqlite_sequence (name, seq) VALUES ('batches', ?1)",
+                [signed(claimed.number)],
+            )?;
+        }
+        Ok(true)
     }
 
     /// Given up: members are failed, and can be replayed.

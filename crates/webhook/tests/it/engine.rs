@@ -1,6 +1,6 @@
 //! The engine against a wrapper that waits, fails, or says nothing.
 
-use agent_box_event::contract::DEFERRED;
+use agent_box_event::contract::{DEFERRED, UNREADABLE};
 use agent_box_testkit::within;
 use agent_box_webhook::inbox::BatchState;
 
@@ -139,4 +139,72 @@ fn p3_events_wait_until_it_is_known_whose_they_are() {
     receiver.wait_state("a", "waiting (session)");
     receiver.sessions(0, &[("i9", "main")]);
     receiver.wait_state("a", "declined (session is gone)");
+}
+
+/// Seen red with a list that says nothing being a failure like others.
+#[test]
+fn a_batch_is_held_while_the_session_list_is_damaged_and_asked_again_when_it_is_mended() {
+    let receiver = Receiver::new();
+    receiver.subscribe(Some("dispatch"), &["github:o/*"]);
+    receiver.put("code", &UNREADABLE.to_string());
+    assert_eq!(receiver.send("a", "o/r", 1), 200);
+    receiver.wait_state("a", "waiting (sessions)");
+    // Each change of the list is a chance; none of them spends an attempt.
+    for _ in 0..8 {
+        let runs = receiver.runs().len();
+        receiver.put(".config/agent-box/sessions.json", "{");
+        within(20).until("it was asked again", || receiver.runs().len() > runs);
+        receiver.wait_state("a", "waiting (sessions)");
+    }
+    let batch = receiver.look(|look| look.batch(1)).unwrap();
+    assert_eq!((batch.attempts, batch.state), (1, BatchState::Frozen));
+    receiver.put("code", "0");
+    receiver.put(".config/agent-box/sessions.json", "{}");
+    receiver.wait_state("a", "spawned");
+    let mut runs = receiver.runs();
+    runs.dedup();
+    assert_eq!(runs.len(), 1, "the same batch all the time");
+}
+
+/// The numbers of an inbox that was put back from a copy are other batches' already. Seen red
+/// with numbers that go on from the copy.
+#[test]
+fn a_batch_of_an_inbox_that_was_put_back_is_no_batch_that_has_its_session() {
+    let mut receiver = Receiver::new();
+    receiver.subscribe(Some("dispatch"), &["github:o/*"]);
+    receiver.stop().unwrap();
+    let copy = std::fs::read(receiver.paths.inbox()).unwrap();
+    receiver.start();
+    for (id, number) in [("a", 1), ("b", 2)] {
+        assert_eq!(receiver.send(id, "o/r", number), 200);
+        receiver.wait_state(id, "spawned");
+    }
+    receiver.claimed.replace(receiver.runs());
+    receiver.sessions(0, &[]);
+    receiver.stop().unwrap();
+    std::fs::File::create(receiver.paths.inbox())
+        .and_then(|mut file| std::io::Write::write_all(&mut file, &copy))
+        .unwrap();
+    receiver.start();
+    for (id, number) in [("c", 3), ("d", 4)] {
+        assert_eq!(receiver.send(id, "o/r", number), 200);
+        receiver.wait_state(id, "spawned");
+    }
+    let runs = receiver.runs();
+    let distinct: std::collections::BTreeSet<&String> = runs.iter().collect();
+    assert_eq!(distinct.len(), 4, "no number twice: {runs:?}");
+}
+
+/// Seen red with a batch that is frozen before anybody knows which numbers are claimed.
+#[test]
+fn nothing_is_frozen_before_it_is_known_which_batches_have_their_session() {
+    let mut receiver = Receiver::stopped();
+    receiver.put("status", "");
+    receiver.subscribe(Some("dispatch"), &["github:o/*"]);
+    receiver.start();
+    assert_eq!(receiver.send("a", "o/r", 1), 200);
+    receiver.wait_state("a", "waiting (sessions)");
+    assert_eq!(receiver.look(|look| look.batch(1)), None);
+    receiver.sessions(0, &[]);
+    receiver.wait_state("a", "spawned");
 }

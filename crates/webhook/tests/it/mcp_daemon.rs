@@ -25,7 +25,7 @@ impl Receiver {
         scene.set("LOCAL_WEBHOOK_PORT", "0");
         scene.set("AGENT_BOX_SESSION_UUID", ID);
         let session = json!({"sessionId": ID, "name": "main", "agent": "claude", "active": true});
-        let status = json!({"hookSessions": {"live": 0, "max": 4}, "sessions": [session]});
+        let status = json!({"hookSessions": {"live": 0, "max": 4}, "sessions": [session], "claimedUpTo": []});
         let beside = Beside::new(&scene);
         let mut serve = beside.answer(&status).command(&scene, &["serve"]);
         let child = serve.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

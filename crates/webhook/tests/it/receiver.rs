@@ -1,5 +1,6 @@
 //! A receiver on a thread of its own, with a wrapper whose answers a test writes.
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -47,6 +48,8 @@ type Ended = (Settings, Result<(), ServeError>);
 pub(crate) struct Receiver {
     home: TempDir,
     pub(crate) paths: WebhookPaths,
+    /// The batches that the session list knows, as the wrapper's `status` says.
+    pub(crate) claimed: RefCell<Vec<String>>,
     settings: Option<Settings>,
     running: Option<(watch::Sender<bool>, JoinHandle<Ended>)>,
 }
@@ -85,7 +88,8 @@ impl Receiver {
             ingress: Limits::default(),
             inbox: InboxLimits::default(),
         };
-        let receiver = Self { home, paths, settings: Some(settings), running: None };
+        let claimed = RefCell::default();
+        let receiver = Self { home, paths, claimed, settings: Some(settings), running: None };
         receiver.put("wrapper", WRAPPER);
         fs::set_permissions(program, fs::Permissions::from_mode(0o700)).unwrap();
         receiver.put("code", "0");
@@ -135,7 +139,9 @@ impl Receiver {
                 json!({"sessionId": id, "name": name, "agent": "shell", "active": true})
             })
             .collect();
-        let status = json!({"hookSessions": {"live": live, "max": 4}, "sessions": sessions});
+        let claimed = self.claimed.borrow();
+        let hooks = json!({"live": live, "max": 4});
+        let status = json!({"hookSessions": hooks, "sessions": sessions, "claimedUpTo": *claimed});
         self.put("status", &status.to_string());
         self.put(".config/agent-box/sessions.json", "{}");
     }

@@ -276,7 +276,8 @@ fn at_the_ceiling_the_list_warns_on_stderr_and_stays_json() {
     scene.run(&["subscribe", "o/*", "--deliver-to", "subagent"]).expect(0);
     let (at_rest, beside) = (scene.list(), Beside::new(&scene));
     let list = |live: u64| {
-        let status = json!({"hookSessions": {"live": live, "max": 2}, "sessions": []});
+        let status =
+            json!({"hookSessions": {"live": live, "max": 2}, "sessions": [], "claimedUpTo": []});
         let done = beside.answer(&status).run(&scene, &["ls"]).expect(0);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&done.stdout).unwrap(), at_rest);
         done.stderr
@@ -291,7 +292,8 @@ fn subscribing_a_session_that_is_not_there_is_warned_of() {
     let scene = Scene::new();
     let beside = Beside::new(&scene);
     let session = json!({"sessionId": "i", "name": "main", "agent": "claude", "active": true});
-    let status = json!({"hookSessions": {"live": 0, "max": 2}, "sessions": [session]});
+    let status =
+        json!({"hookSessions": {"live": 0, "max": 2}, "sessions": [session], "claimedUpTo": []});
     let subscribe = |name: &str| {
         beside.answer(&status).run(&scene, &["subscribe", "o/r", "--session", name]).stderr
     };

@@ -1,6 +1,6 @@
 //! The story of a delivery.
 
-use agent_box_event::{DeliveryState, Event, WaitReason, objects_of, print_rfc3339, summary};
+use agent_box_event::{DeliveryState, Event, Line, WaitReason, objects_of, print_rfc3339, summary};
 use serde_json::{Value, json};
 
 use super::age::{ago, until};
@@ -16,7 +16,7 @@ use crate::{Parsed, now_ms};
 pub(super) struct Story {
     delivery: Delivery,
     /// What an agent would read of it, and what it is about; nothing once its body is gone.
-    says: Option<(String, Vec<String>)>,
+    says: Option<(Line, Vec<String>)>,
     wanted: Option<Membership>,
     batch: Option<PastBatch>,
     told: Vec<Told>,
@@ -44,7 +44,7 @@ pub(super) fn stories(look: &Look, reference: &Reference) -> Result<Vec<Story>, 
 }
 
 /// The event in a line, and its objects.
-fn says(delivery: &Delivery, body: &[u8]) -> (String, Vec<String>) {
+fn says(delivery: &Delivery, body: &[u8]) -> (Line, Vec<String>) {
     let payload = Parsed(serde_json::from_slice(body).unwrap_or(Value::Null));
     let topic = delivery.topic();
     let event = Event {
@@ -58,7 +58,7 @@ fn says(delivery: &Delivery, body: &[u8]) -> (String, Vec<String>) {
         Format::Generic => summary::generic(&event, &delivery.source),
     };
     let objects = objects_of(&event).iter().map(ToString::to_string).collect();
-    (line.as_str().to_owned(), objects)
+    (line, objects)
 }
 
 pub(super) fn print(stories: &[Story], is_json: bool) {
@@ -68,23 +68,17 @@ pub(super) fn print(stories: &[Story], is_json: bool) {
     }
     let now = now_ms();
     for story in stories {
-        for line in story.lines(now) {
-            print::line(&line);
-        }
+        story.print(now);
     }
 }
 
 impl Story {
-    fn lines(&self, now: u64) -> Vec<String> {
+    fn print(&self, now: u64) {
         let delivery = &self.delivery;
         let about = delivery.key.as_ref().map_or("nothing that it names", |key| key.as_str());
-        let mut lines = vec![format!(
-            "#{} {}  {} of {about}",
-            delivery.sequence,
-            name(delivery),
-            delivery.kind
-        )];
-        let mut say = |what: &str, text: String| lines.push(format!("  {what:<10}  {text}"));
+        let (number, kind) = (delivery.sequence, &delivery.kind);
+        print::line(&format!("#{number} {}  {kind} of {about}", name(delivery)));
+        let say = |what: &str, text: String| print::line(&format!("  {what:<10}  {text}"));
         let at = |ms: u64| format!("{}, {}", print_rfc3339(ms), ago(now, ms));
         say("state", state(delivery));
         say("next", self.next(now));
@@ -93,7 +87,7 @@ impl Story {
         match &self.says {
             None => say("says", "its body is not kept any more".to_owned()),
             Some((line, objects)) => {
-                say("says", line.clone());
+                print::event(&format!("  {:<10}  ", "says"), line);
                 if !objects.is_empty() {
                     say("objects", objects.join(", "));
                 }
@@ -121,9 +115,8 @@ impl Story {
         for step in &self.steps {
             let detail = step.detail.as_deref().unwrap_or_default();
             let line = format!("  {}  {:<9}  {detail}", print_rfc3339(step.at_ms), step.word);
-            lines.push(line.trim_end().to_owned());
+            print::line(line.trim_end());
         }
-        lines
     }
 
     /// What will happen, or what can be done.
@@ -150,6 +143,10 @@ impl Story {
             DeliveryState::Waiting(WaitReason::Retry) => {
                 let at = self.batch.as_ref().map_or(0, |batch| batch.not_before_ms);
                 return format!("the wrapper is tried again {}", until(now, at));
+            }
+            DeliveryState::Waiting(WaitReason::Sessions) => {
+                "it starts when the session list can be read again; `agent-box status` says what \
+                 is wrong with it"
             }
             DeliveryState::Matched if self.is_frozen() => "the wrapper starts a session for it",
             DeliveryState::Waiting(WaitReason::Session) => {
@@ -202,7 +199,7 @@ impl Story {
         let steps = self.steps.iter().map(|step| {
             json!({ "at": print_rfc3339(step.at_ms), "word": step.word, "detail": step.detail })
         });
-        json["summary"] = json!(self.says.as_ref().map(|it| &it.0));
+        json["summary"] = json!(self.says.as_ref().map(|it| it.0.as_str()));
         json["objects"] = json!(self.says.as_ref().map(|it| &it.1));
         json["watch"] = json!(self.wanted.as_ref().map(|it| &it.watch));
         json["note"] = json!(self.wanted.as_ref().and_then(|it| it.note.as_ref()));

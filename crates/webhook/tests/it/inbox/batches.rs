@@ -96,6 +96,45 @@ async fn a_batch_is_frozen_with_its_order_and_settled_with_its_session() {
     assert_eq!((past.attempted_ms, past.ended_ms), (Some(100), Some(110)));
 }
 
+/// Seen red with attempts that are counted when they begin.
+#[tokio::test]
+async fn only_attempts_whose_end_is_on_record_are_counted() {
+    let mut rig = Rig::new();
+    rig.waiting("a", 10).await;
+    let id = rig.frozen(&[1], 20).await;
+    for at in 30..40 {
+        assert_eq!(rig.write(move |tx| tx.attempt(id, at)).await, 1, "the one before never ended");
+        rig.reopen();
+    }
+    rig.write(move |tx| tx.hold(id, 99, "the list is damaged", 40)).await;
+    assert_eq!(rig.state(1).await, "waiting (sessions)");
+    assert_eq!(batches(&rig).await[0].not_before_ms, 99);
+    assert_eq!(rig.write(move |tx| tx.attempt(id, 100)).await, 1, "nor was that one");
+    rig.write(move |tx| tx.retry_at(id, 200, "exit 1", 101)).await;
+    rig.write(move |tx| tx.hold(id, 300, "the list is damaged", 102)).await;
+    assert_eq!(rig.write(move |tx| tx.attempt(id, 300)).await, 2);
+}
+
+/// Seen red with numbers that go on from the copy.
+#[tokio::test]
+async fn an_inbox_that_was_put_back_does_not_number_batches_as_others_are() {
+    let mut rig = Rig::new();
+    let claimed = BatchId { inbox: rig.inbox().id(), number: 41 };
+    let other = BatchId { inbox: !rig.inbox().id(), number: 90 };
+    assert!(!rig.write(move |tx| tx.number_above(other)).await, "another inbox's");
+    assert!(rig.write(move |tx| tx.number_above(claimed)).await);
+    assert!(!rig.write(move |tx| tx.number_above(claimed)).await, "no news any more");
+    rig.reopen();
+    assert_eq!(lowest(&rig).await, 42);
+    rig.waiting("a", 10).await;
+    assert_eq!(rig.frozen(&[1], 20).await.number, 42);
+    assert!(!rig.write(move |tx| tx.number_above(claimed)).await);
+    let next = BatchId { number: 42, ..claimed };
+    assert!(!rig.write(move |tx| tx.number_above(next)).await, "it is ours");
+    assert!(rig.write(move |tx| tx.number_above(BatchId { number: 43, ..claimed })).await);
+    assert_eq!(lowest(&rig).await, 42, "what is frozen keeps its number");
+}
+
 #[tokio::test]
 async fn a_deferred_batch_gives_its_members_back_and_is_never_run_again() {
     let rig = Rig::new();

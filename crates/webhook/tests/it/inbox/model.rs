@@ -40,6 +40,9 @@ enum Operation {
     Retry {
         batch: u64,
     },
+    Hold {
+        batch: u64,
+    },
     Park {
         batch: u64,
     },
@@ -64,8 +67,8 @@ enum Operation {
 
 fn operation() -> impl Strategy<Value = Operation> {
     use Operation::{
-        Acknowledge, Attempt, Defer, Forget, Freeze, Match, Park, Reopen, Replay, Retain, Retry,
-        Settle, Store, Tell, Withdraw,
+        Acknowledge, Attempt, Defer, Forget, Freeze, Hold, Match, Park, Reopen, Replay, Retain,
+        Retry, Settle, Store, Tell, Withdraw,
     };
     let batch = || 1..5_u64;
     prop_oneof![
@@ -77,6 +80,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => batch().prop_map(|batch| Settle { batch }),
         2 => batch().prop_map(|batch| Defer { batch }),
         1 => batch().prop_map(|batch| Retry { batch }),
+        1 => batch().prop_map(|batch| Hold { batch }),
         1 => batch().prop_map(|batch| Park { batch }),
         1 => (1..8_u64).prop_map(|sequence| Withdraw { sequence }),
         2 => (0..2_u8).prop_map(|session| Tell { session }),
@@ -121,7 +125,10 @@ struct Row {
 struct ModelBatch {
     members: Vec<u64>,
     attempts: u32,
-    is_retry: bool,
+    /// How the last attempt ended is on record.
+    is_ended: bool,
+    /// It is tried again at its time.
+    waits: bool,
     is_open: bool,
 }
 
@@ -229,7 +236,7 @@ impl Model {
             Some(Place::Waiting) => ranked.push((7, "waiting".to_owned())),
             Some(Place::Batch(batch)) => {
                 let batch = &self.batches[usize::try_from(*batch).unwrap() - 1];
-                let (rank, word) = if batch.is_retry { (7, "waiting") } else { (6, "matched") };
+                let (rank, word) = if batch.waits { (7, "waiting") } else { (6, "matched") };
                 ranked.push((rank, word.to_owned()));
             }
             Some(Place::Spawned(id)) => ranked.push((4, format!("spawned ({id})"))),
@@ -308,7 +315,8 @@ async fn step(rig: &mut Rig, model: &mut Model, operation: Operation, now_ms: u6
                 model.batches.push(ModelBatch {
                     members: members.clone(),
                     attempts: 0,
-                    is_retry: false,
+                    is_ended: true,
+                    waits: false,
                     is_open: true,
                 });
                 assert_eq!(id.number, model.batches.len() as u64);
@@ -319,8 +327,8 @@ async fn step(rig: &mut Rig, model: &mut Model, operation: Operation, now_ms: u6
         }
         Operation::Attempt { batch } => {
             let expected = model.open(batch).map(|it| {
-                it.attempts += 1;
-                it.is_retry = false;
+                it.attempts += u32::from(it.is_ended);
+                (it.is_ended, it.waits) = (false, false);
                 it.attempts
             });
             let done = transition(rig, batch_id(batch), move |tx, id| tx.attempt(id, now_ms)).await;
@@ -339,11 +347,22 @@ async fn step(rig: &mut Rig, model: &mut Model, operation: Operation, now_ms: u6
             let done = transition(rig, batch_id(batch), move |tx, id| tx.defer(id, 0, now_ms));
             assert_eq!(done.await.is_ok(), expected);
         }
+        Operation::Hold { batch } => {
+            let open = model.open(batch).filter(|it| it.attempts > 0);
+            let expected = open.is_some();
+            if let Some(open) = open {
+                open.waits = true;
+            }
+            let done = transition(rig, batch_id(batch), move |tx, id| {
+                tx.hold(id, now_ms + 9, "exit 74", now_ms)
+            });
+            assert_eq!(done.await.is_ok(), expected);
+        }
         Operation::Retry { batch } => {
             let open = model.open(batch).filter(|it| it.attempts > 0);
             let expected = open.is_some();
             if let Some(open) = open {
-                open.is_retry = true;
+                (open.is_ended, open.waits) = (true, true);
             }
             let done = transition(rig, batch_id(batch), move |tx, id| {
                 tx.retry_at(id, now_ms + 9, "exit 1", now_ms)

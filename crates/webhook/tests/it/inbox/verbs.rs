@@ -84,7 +84,8 @@ async fn deliveries_are_listed_the_newest_first() {
 async fn a_story_tells_who_wanted_it_what_was_tried_and_who_has_it() {
     let mut batch = None;
     let scene = scene(async |inbox| {
-        let body = br#"{"action":"opened","issue":{"number":7,"title":"It broke\u001b[31m"}}"#;
+        let body =
+            br#"{"action":"opened","issue":{"number":7,"title":"It broke\u001b[31m\u27eb x"}}"#;
         let issue = Incoming { kind: "issues".to_owned(), ..incoming("github", "a", body, 10) };
         store(inbox, issue.clone()).await;
         inbox.store(issue).await.unwrap();
@@ -108,7 +109,8 @@ async fn a_story_tells_who_wanted_it_what_was_tried_and_who_has_it() {
         "next        it waits for its session",
         "received    1970-01-01T00:00:00.010Z",
         "sender      joe",
-        "«UNTRUSTED:It broke[31m»",
+        // Our own marks, which what came from outside cannot make.
+        "⟪UNTRUSTED:It broke[31m» x⟫",
         "objects     issue:7",
         "duplicates  1, the last",
         "watch       github:o/*: look",
@@ -278,7 +280,7 @@ async fn the_status_says_what_waits_and_why_nothing_starts() {
     });
     let refusals = scene.home().join(".local/state/agent-box/webhook-spawn-refused.json");
     put(&refusals, &refusal.to_string());
-    let said = r#"{"hookSessions": {"live": 4, "max": 4}, "sessions": []}"#;
+    let said = r#"{"hookSessions": {"live": 4, "max": 4}, "sessions": [], "claimedUpTo": []}"#;
     scene.put_program("agent-box-webhook-spawn", &format!("#!/bin/sh\necho '{said}'\n"));
     // The wrapper is asked that lies beside the program.
     let beside = scene.home().join("bin/webhook");
