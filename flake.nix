@@ -91,7 +91,7 @@
         }
       );
 
-      # One check per promise.
+      # One check per promise; checks/default.nix says which are still to come.
       checks = forEachSystem (
         _: pkgs:
         import ./checks {

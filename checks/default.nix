@@ -1,4 +1,5 @@
-# The checks of the flake, one a promise.
+# The checks of the flake, one a promise. Two more, `settings-page` and `download-route`, come with
+# the web pages that they are about. The last ones are virtual machines.
 #
 # nixpkgs    the flake's input
 # pkgs       its packages for the system that checks
@@ -55,10 +56,9 @@ in
   module-single-file =
     let
       alone = builtins.path { path = module; name = "agent-box.nix"; };
+      system = name: example: expect (lib.hasSuffix ".drv" (wholeSystem (evaluate alone example))) "no system ${name} from a lone module";
     in
-    complaints "module-single-file" (
-      expect (lib.hasSuffix ".drv" (wholeSystem (evaluate alone examples.one-user))) "no system from a lone module"
-    );
+    complaints "module-single-file" (lib.concatLists (lib.mapAttrsToList system examples));
 
   examples = complaints "examples" (
     lib.concatLists (lib.mapAttrsToList (
@@ -70,6 +70,39 @@ in
       ++ map (it: "${name}: ${it}") config.warnings
     ) examples)
   );
+
+  # Every assertion names the option and the way out, and nothing else is complained of.
+  refusals =
+    let
+      failed = configuration: map (it: it.message) (lib.filter (it: !it.assertion) (evaluate module configuration).assertions);
+      refusal =
+        name: { configuration, says }:
+        let
+          said = failed configuration;
+        in
+        expect (lib.length said == lib.length says && lib.all (it: it) (lib.zipListsWith lib.hasInfix says said))
+          "${name}: the module says ${builtins.toJSON said}";
+      # These would be one unit, which no assertion can come before.
+      clash =
+        users:
+        expect (!(builtins.tryEval (lib.attrNames (evaluate module { services.agent-box = { enable = true; inherit users; }; }).systemd.services)).success)
+          "${toString (lib.attrNames users)}: two of one name are taken";
+    in
+    complaints "refusals" (
+      lib.concatLists (lib.mapAttrsToList refusal (import ./refusals.nix))
+      ++ lib.concatMap clash [ { update = { }; } { spot-monitor = { }; } { a = { }; a-tmux = { }; } { a = { }; webhook-a = { }; } ]
+    );
+
+  # Whoever makes the package set sets its configuration; the module adds nothing to it.
+  external-nixpkgs =
+    let
+      config = evaluate module {
+        nixpkgs = { inherit pkgs; };
+        # claude-code is not free; who brings the packages says whether that may be.
+        services.agent-box = { enable = true; agent = "codex"; installAgents = [ "codex" ]; users.alice = { }; };
+      };
+    in
+    complaints "external-nixpkgs" (map (it: it.message) (lib.filter (it: !it.assertion) config.assertions));
 
   multi-user =
     let
@@ -105,7 +138,11 @@ in
     '';
 
   golden = pkgs.runCommand "golden" { nativeBuildInputs = [ pkgs.jq pkgs.perl ]; } (
-    lib.concatMapStrings (
+    ''
+      jq . ${builtins.toFile "options.json" (builtins.toJSON (import ./golden/options.nix { inherit module nixpkgs; }))} > options.json
+      diff -u ${./golden/options.json} options.json
+    ''
+    + lib.concatMapStrings (
       name:
       let
         texts = import ./golden/golden.nix {
@@ -124,8 +161,7 @@ in
     ''
   );
 }
-# Virtual machines: they need a builder with KVM. `download-route` and `settings-page` follow with the
-# pages that they are about.
+# Virtual machines: they need a builder with KVM.
 // lib.optionalAttrs (pkgs.stdenv.hostPlatform.system == "x86_64-linux") {
   sessions = vm ./vm/sessions.nix;
   webhook = vm ./vm/webhook.nix;

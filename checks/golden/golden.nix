@@ -17,6 +17,8 @@ named "units" (lib.mapAttrs (_: unit: unit.text) (ours config.systemd.units))
   map (file: lib.nameValuePair "store/${file.name}${file.destination or ""}" file.text) config.services.agent-box.files
 )
 // {
+  # Empty as long as no directory but systemd's own is needed.
+  tmpfiles = lib.concatMapStrings (rule: "${rule}\n") (lib.filter (lib.hasInfix "agent-box") config.systemd.tmpfiles.rules);
   sudoers = config.security.sudo.configFile;
   earlyoom = toString config.services.earlyoom.extraArgs + "\n";
   # A test that reads them knows that no assertion of the module failed.

@@ -3,14 +3,15 @@
 let
   lib = import (nixpkgs + "/lib");
   pkgs = import nixpkgs { system = "x86_64-linux"; };
-  it = import test { inherit lib module pkgs; };
-  evaluate = node: import (nixpkgs + "/nixos/lib/eval-config.nix") {
-    system = "x86_64-linux";
-    inherit lib;
-    modules = [ node (nixpkgs + "/nixos/modules/virtualisation/qemu-vm.nix") { documentation.enable = false; system.stateVersion = lib.trivial.release; } ];
-  };
+  # As runNixOSTest does it.
+  inherit ((import (nixpkgs + "/nixos/lib") { inherit lib; }).evalTest {
+    imports = [ (import test { inherit lib module pkgs; }) ];
+    hostPkgs = pkgs;
+    node.pkgs = pkgs;
+  }) config;
 in
 {
-  nodes = lib.mapAttrs (_: node: builtins.unsafeDiscardStringContext (evaluate node).config.system.build.toplevel.drvPath) it.nodes;
-  inherit (it) name testScript;
+  nodes = lib.mapAttrs (_: node: builtins.unsafeDiscardStringContext node.system.build.toplevel.drvPath) config.nodes;
+  inherit (config) name;
+  testScript = config.testScriptString;
 }

@@ -3,6 +3,7 @@
   { cfg, declaredSessions, lib, ... }:
   let
     users = lib.attrNames cfg.users;
+
     ofSession =
       user: name: session:
       let
@@ -24,8 +25,29 @@
         }
       ];
 
+    ofUser = user: [
+      {
+        # It becomes part of unit names, paths and the Caddyfile.
+        assertion = builtins.match "[A-Za-z_][A-Za-z0-9_.-]{0,30}" user != null;
+        message = ''services.agent-box.users: user name "${user}" must match [A-Za-z_][A-Za-z0-9_.-]{0,30}; rename it.'';
+      }
+    ]
+    ++ map (name: {
+      assertion = builtins.match "[A-Za-z_][A-Za-z0-9_]*" name != null;
+      message = ''services.agent-box.users.${user}.environment: variable "${name}" must match [A-Za-z_][A-Za-z0-9_]*; rename it.'';
+    }) (lib.attrNames cfg.users.${user}.environment)
+    ++ lib.concatLists (lib.mapAttrsToList (ofSession user) (declaredSessions user));
+
     # The language of rules, as the receiver reads it: there a rule that cannot be read would
     # quietly want nothing.
+    isScalar = it: !(builtins.isAttrs it || builtins.isList it);
+    isNeedle = it: builtins.isString it && it != "";
+    operands = {
+      "in" = isScalar;
+      notIn = isScalar;
+      contains = isNeedle;
+      notContains = isNeedle;
+    };
     isRule =
       rule:
       let
@@ -39,8 +61,10 @@
         else
           lib.length names == 2
           && builtins.isString (rule.path or null)
-          && lib.elem operator [ "in" "notIn" "contains" "notContains" ]
+          && !lib.elem "" (lib.splitString "." rule.path)
+          && operands ? ${operator}
           && builtins.isList rule.${operator}
+          && lib.all operands.${operator} rule.${operator}
       );
     ofTopic =
       topic: rules:
@@ -49,7 +73,7 @@
         key = builtins.match "[A-Za-z0-9._-]+:([!-~]+)" topic;
         ofRule = name: {
           assertion = rules.${name} == null || isRule rules.${name};
-          message = ''${where}.${name} is no rule; write { any = [ … ]; }, { all = [ … ]; }, or { path = "a.b"; in = [ … ]; } (or notIn, contains, notContains).'';
+          message = ''${where}.${name} is no rule; write { any = [ … ]; }, { all = [ … ]; }, or { path = "a.b"; in = [ … ]; } with one of in, notIn (scalars), contains, notContains (strings that are not empty).'';
         };
       in
       [
@@ -77,6 +101,6 @@
       message = ''services.agent-box.web.user is "${toString cfg.web.user}", who is not in services.agent-box.users; name one of those.'';
     }
     ++ lib.concatLists (lib.mapAttrsToList ofTopic cfg.webhook.watchPolicy)
-    ++ lib.concatMap (user: lib.concatLists (lib.mapAttrsToList (ofSession user) (declaredSessions user))) users;
+    ++ lib.concatMap ofUser users;
   }
 )

@@ -2,29 +2,54 @@
 # unit, and the reason for every point left open.
 (
   { home, lib, runtime, sudoRules, tmuxUnit, ... }:
+  let
+    everyUnit = {
+      LockPersonality = true;
+      PrivateDevices = true;
+      PrivateTmp = true;
+      ProtectClock = true;
+      ProtectControlGroups = true;
+      ProtectHostname = true;
+      ProtectKernelLogs = true;
+      ProtectKernelModules = true;
+      ProtectKernelTunables = true;
+      ProtectSystem = "strict";
+      RestrictRealtime = true;
+      RestrictSUIDSGID = true;
+    };
+
+    # Programs of ours, of which it is known what they need: they call nobody, and what they are
+    # called by are sockets of the file system.
+    everyDaemon = everyUnit // {
+      CapabilityBoundingSet = "";
+      IPAddressDeny = "any";
+      NoNewPrivileges = true;
+      RestrictAddressFamilies = "AF_UNIX";
+      RestrictNamespaces = true;
+      SystemCallArchitectures = "native";
+      SystemCallFilter = [ "@system-service" "~@privileged @resources" ];
+    };
+
+    # Those that read what comes from outside the box. A program that they run and that asks for
+    # more is refused, not killed.
+    everyListener = everyDaemon // {
+      PrivateIPC = true;
+      ProtectProc = "invisible";
+      SystemCallErrorNumber = "EPERM";
+      UMask = "0077";
+    };
+
+    # All control groups are read-only but for this, where the launchers make a group per session.
+    sessionGroups = user: "-/sys/fs/cgroup/system.slice/${tmuxUnit user}.service";
+  in
   {
     # The unit in which agents run: they install, compile, trace and sandbox things of their own, so
     # namespaces, the network, tracing and writable code stay theirs.
     agentHardening =
       user:
-      {
-        PrivateTmp = true;
-        PrivateDevices = true;
-        ProtectSystem = "strict";
-        ProtectClock = true;
-        ProtectKernelLogs = true;
-        ProtectKernelModules = true;
-        ProtectKernelTunables = true;
-        # Read-only but for the unit's own subtree, where the launchers make a group per session.
-        ProtectControlGroups = true;
-        ReadWritePaths = [
-          (home user)
-          "-/sys/fs/cgroup/system.slice/${tmuxUnit user}.service"
-        ];
-        RestrictRealtime = true;
-        RestrictSUIDSGID = true;
-        LockPersonality = true;
-        ProtectHostname = true;
+      everyUnit
+      // {
+        ReadWritePaths = [ (home user) (sessionGroups user) ];
         # What nobody without root's rights could call with success anyway.
         SystemCallFilter = "~@clock @cpu-emulation @module @obsolete @raw-io @reboot @swap";
         SystemCallErrorNumber = "EPERM";
@@ -40,96 +65,29 @@
     # they are), ProtectProc (hides processes that made themselves undumpable, as ssh-agent does),
     # PrivateNetwork and ProcSubset (both hide /proc/net/unix, which names a tmux server that lost
     # its socket).
-    supervisorHardening = user: {
-      PrivateTmp = true;
-      PrivateDevices = true;
-      ProtectSystem = "strict";
-      ProtectClock = true;
-      ProtectControlGroups = true;
-      ReadWritePaths = [
-        (home user)
-        (runtime user)
-        "-/sys/fs/cgroup/system.slice/${tmuxUnit user}.service"
-      ];
-      ProtectHostname = true;
-      ProtectKernelLogs = true;
-      ProtectKernelModules = true;
-      ProtectKernelTunables = true;
-      RestrictNamespaces = true;
-      RestrictRealtime = true;
-      RestrictSUIDSGID = true;
-      RestrictAddressFamilies = "AF_UNIX";
-      IPAddressDeny = "any";
-      LockPersonality = true;
-      MemoryDenyWriteExecute = true;
-      NoNewPrivileges = true;
-      CapabilityBoundingSet = "";
-      SystemCallArchitectures = "native";
-      SystemCallFilter = [ "@system-service" "~@privileged @resources" ];
-    };
+    supervisorHardening =
+      user:
+      everyDaemon
+      // {
+        MemoryDenyWriteExecute = true;
+        ReadWritePaths = [ (home user) (runtime user) (sessionGroups user) ];
+      };
 
     # The receiver reads what strangers send, writes files of its user's home, and runs the wrapper:
     # a tmux client, and codex to leave a message for a session.
     # Left out: MemoryDenyWriteExecute (codex may be a JavaScript program).
-    receiverHardening = user: {
-      PrivateTmp = true;
-      PrivateDevices = true;
-      PrivateIPC = true;
-      ProtectSystem = "strict";
-      ProtectClock = true;
-      ProtectControlGroups = true;
-      ProtectProc = "invisible";
-      ReadWritePaths = [ (home user) ];
-      ProtectHostname = true;
-      ProtectKernelLogs = true;
-      ProtectKernelModules = true;
-      ProtectKernelTunables = true;
-      RestrictNamespaces = true;
-      RestrictRealtime = true;
-      RestrictSUIDSGID = true;
-      # Its socket comes from systemd; it calls nobody.
-      RestrictAddressFamilies = "AF_UNIX";
-      IPAddressDeny = "any";
-      LockPersonality = true;
-      NoNewPrivileges = true;
-      CapabilityBoundingSet = "";
-      SystemCallArchitectures = "native";
-      SystemCallFilter = [ "@system-service" "~@privileged @resources" ];
-      # A program that it runs and that asks for more is refused, not killed.
-      SystemCallErrorNumber = "EPERM";
-      UMask = "0077";
-    };
+    receiverHardening = user: everyListener // { ReadWritePaths = [ (home user) ]; };
 
     # Root, for it becomes each user in turn and asks systemd to stop units; it writes nothing, and
     # talks to the cloud's address of the link alone.
-    spotHardening = {
-      PrivateTmp = true;
-      PrivateDevices = true;
-      PrivateIPC = true;
-      ProtectSystem = "strict";
-      ProtectHome = "read-only";
-      ProtectClock = true;
-      ProtectControlGroups = true;
-      ProtectProc = "invisible";
-      ProcSubset = "pid";
-      ProtectHostname = true;
-      ProtectKernelLogs = true;
-      ProtectKernelModules = true;
-      ProtectKernelTunables = true;
-      RestrictNamespaces = true;
-      RestrictRealtime = true;
-      RestrictSUIDSGID = true;
-      RestrictAddressFamilies = [ "AF_UNIX" "AF_INET" ];
-      IPAddressDeny = "any";
-      IPAddressAllow = "169.254.169.254";
-      LockPersonality = true;
-      MemoryDenyWriteExecute = true;
-      NoNewPrivileges = true;
+    spotHardening = everyListener // {
       CapabilityBoundingSet = [ "CAP_SETUID" "CAP_SETGID" ];
-      SystemCallArchitectures = "native";
+      IPAddressAllow = "169.254.169.254";
+      MemoryDenyWriteExecute = true;
+      ProcSubset = "pid";
+      ProtectHome = "read-only";
+      RestrictAddressFamilies = [ "AF_UNIX" "AF_INET" ];
       SystemCallFilter = [ "@system-service" "~@resources" ];
-      SystemCallErrorNumber = "EPERM";
-      UMask = "0077";
     };
   }
 )

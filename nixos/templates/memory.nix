@@ -13,12 +13,13 @@
     };
     services.earlyoom = {
       enable = lib.mkDefault true;
-      # By the kernel's 15-character names of processes.
+      # By the kernel's names of processes, which end after 15 characters; nixpkgs starts some
+      # agents through a wrapper.
       extraArgs = lib.mkDefault [
         "--avoid"
         "^(sshd|systemd|systemd-.*|caddy|tmux.*|agent-box|agent-box-.*|amazon-ssm-agen|ssm-.*|nix-daemon)$"
         "--prefer"
-        "^(node|claude|codex)$"
+        "^(node|[.]?(claude|codex)(-wrapped)?)$"
       ];
     };
     systemd.oomd.enable = lib.mkDefault false;

@@ -20,10 +20,10 @@ let
 
   module =
     source:
-    { config, lib, pkgs, utils, ... }:
+    { config, lib, options, pkgs, utils, ... }:
     let
       inherited = {
-        inherit config constants lib payload pkgs source utils;
+        inherit config constants lib options payload pkgs source utils;
         inherit (constants) env;
         cfg = config.services.agent-box;
       };
@@ -32,6 +32,8 @@ let
         /*% include "programs.nix" %*/
         /*% include "user-files.nix" %*/
         /*% include "hardening.nix" %*/
+        /*% include "services.nix" %*/
+        /*% include "option-kinds.nix" %*/
       ];
       parts = map (part: part scope);
     in

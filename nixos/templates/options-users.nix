@@ -1,86 +1,66 @@
 # Options of the users and their sessions.
 (
-  { lib, ... }:
+  { lib, onUnlessRefused, orNull, words, ... }:
   let
     inherit (lib) mkOption types;
 
-    skipPermissions = mkOption {
-      type = types.bool;
-      default = true;
-      description = "Whether the agent works without asking for permission.";
-    };
-    remoteControl = mkOption {
-      type = types.bool;
-      default = true;
-      description = "Whether the vendor's apps can drive the session.";
-    };
-    remoteControlName = mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      example = "build machine";
-      description = "The name in the vendor's apps; null makes it `<user>-<session>@<host>`.";
-    };
-    extraArgs = mkOption {
-      type = types.listOf types.str;
-      default = [ ];
-      example = [ "--model" "opus" ];
-      description = "Further arguments of the agent's command line.";
+    # What a session can say, and a user whose one session is not declared.
+    common = {
+      skipPermissions = onUnlessRefused "Whether the agent works without asking for permission.";
+
+      remoteControl = onUnlessRefused "Whether the vendor's apps can drive the session.";
+
+      remoteControlName = orNull types.str {
+        example = "build machine";
+        description = "The name in the vendor's apps; null makes it `<user>-<session>@<host>`.";
+      };
+
+      extraArgs = words {
+        example = [ "--model" "opus" ];
+        description = "Further arguments of the agent's command line.";
+      };
     };
 
-    size = types.nullOr (types.either types.ints.positive (types.strMatching "[0-9]+[KMGT]"));
+    kind = description: orNull (types.enum [ "claude" "codex" "shell" ]) {
+      example = "shell";
+      inherit description;
+    };
+
+    size = types.either types.ints.positive (types.strMatching "[0-9]+[KMGT]");
 
     session = types.submodule {
-      options = {
-        inherit skipPermissions remoteControl remoteControlName extraArgs;
+      options = common // {
+        agent = kind "What runs in the session; null means {option}`services.agent-box.agent`.";
 
-        agent = mkOption {
-          type = types.nullOr (types.enum [ "claude" "codex" "shell" ]);
-          default = null;
-          description = "What runs in the session; null means {option}`services.agent-box.agent`.";
-        };
-
-        workingDirectory = mkOption {
-          type = types.nullOr types.str;
-          default = null;
+        workingDirectory = orNull types.str {
           example = "/home/alice/src/app";
           description = "Where it runs; null means the user's home. The session waits until the directory exists. Outside the home, agents can only read.";
         };
 
-        initialPrompt = mkOption {
-          type = types.nullOr types.str;
-          default = null;
+        initialPrompt = orNull types.str {
           example = "Set up the project as README.md says.";
           description = "What the agent is told when it starts for the first time; a shell is told nothing. Everybody on the machine can read it.";
         };
 
-        resumePrompt = mkOption {
-          type = types.nullOr types.str;
-          default = null;
-          description = "What the agent is told at every later start; null means a built-in reminder to go on.";
+        resumePrompt = orNull types.str {
+          example = "Go on where you were, and say what is left.";
+          description = "What the agent is told at every later start; null means a built-in reminder to go on. Everybody on the machine can read it.";
         };
 
         limits = {
-          memoryHigh = mkOption {
-            type = size;
-            default = null;
+          memoryHigh = orNull size {
             example = "3G";
             description = "Memory above which the session is slowed down, in bytes or with K, M, G or T.";
           };
-          memoryMax = mkOption {
-            type = size;
-            default = null;
+          memoryMax = orNull size {
             example = "4G";
-            description = "Memory above which the session, and nothing else, is killed.";
+            description = "Memory above which the session, and nothing else, is killed; in bytes or with K, M, G or T.";
           };
-          tasksMax = mkOption {
-            type = types.nullOr types.ints.positive;
-            default = null;
+          tasksMax = orNull types.ints.positive {
             example = 512;
             description = "How many processes and threads the session may have.";
           };
-          cpuWeight = mkOption {
-            type = types.nullOr (types.ints.between 1 10000);
-            default = null;
+          cpuWeight = orNull (types.ints.between 1 10000) {
             example = 50;
             description = "The session's share of the processor when it is busy; 100 is everybody's default.";
           };
@@ -89,9 +69,7 @@
     };
 
     user = types.submodule ({ name, ... }: {
-      options = {
-        inherit skipPermissions remoteControl remoteControlName extraArgs;
-
+      options = common // {
         sessions = mkOption {
           type = types.attrsOf session;
           default = { };
@@ -110,22 +88,17 @@
           '';
         };
 
-        agent = mkOption {
-          type = types.nullOr (types.enum [ "claude" "codex" "shell" ]);
-          default = null;
-          description = "What runs in `main` when {option}`sessions` is empty; null means {option}`services.agent-box.agent`.";
-        };
+        agent = kind "What runs in `main` when {option}`sessions` is empty; null means {option}`services.agent-box.agent`.";
 
         workingDirectory = mkOption {
           type = types.str;
           default = "/home/${name}";
           defaultText = lib.literalMD "the user's home";
+          example = "/home/alice/src/app";
           description = "Where `main` runs when {option}`sessions` is empty; the session waits until the directory exists.";
         };
 
-        extraGroups = mkOption {
-          type = types.listOf types.str;
-          default = [ ];
+        extraGroups = words {
           example = [ "docker" ];
           description = "Further groups of the Linux user.";
         };
@@ -137,16 +110,12 @@
           description = "Variables of every session of this user. They win over everything this module sets. Everybody on the machine can read them: secrets belong into {option}`environmentFiles`.";
         };
 
-        environmentFiles = mkOption {
-          type = types.listOf types.str;
-          default = [ ];
+        environmentFiles = words {
           example = [ "-/run/secrets/alice.env" ];
           description = "Like {option}`services.agent-box.environmentFiles`, read after those.";
         };
 
-        web.passwordHashFile = mkOption {
-          type = types.nullOr (types.strMatching "/.+");
-          default = null;
+        web.passwordHashFile = orNull (types.strMatching "/.+") {
           example = "/var/lib/secrets/alice.hash";
           description = ''
             File with an argon2id or bcrypt hash of the password for this user's pages; only root should read it, and it must not lie in the Nix store.

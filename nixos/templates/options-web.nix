@@ -1,38 +1,30 @@
 # Options of the box's public address and of what comes in there.
 (
-  { lib, ... }:
+  { lib, onUnlessRefused, orNull, words, ... }:
   let
     inherit (lib) mkEnableOption mkOption types;
 
     rules = types.submodule {
       options = {
-        when = mkOption {
-          type = types.nullOr types.attrs;
-          default = null;
+        when = orNull types.attrs {
           example = {
             path = "action";
             "in" = [ "opened" "reopened" ];
           };
           description = "Only events that fulfil this start a session; null means all of them.";
         };
-        drop = mkOption {
-          type = types.nullOr types.attrs;
-          default = null;
+        drop = orNull types.attrs {
           example = {
             path = "sender.type";
             "in" = [ "Bot" ];
           };
           description = "Events that fulfil this start none, whatever {option}`when` says.";
         };
-        ignoreSenders = mkOption {
-          type = types.listOf types.str;
-          default = [ ];
+        ignoreSenders = words {
           example = [ "@self" "dependabot[bot]" ];
           description = "Whose events start no session; `@self` is the login that the box acts as.";
         };
-        note = mkOption {
-          type = types.nullOr types.str;
-          default = null;
+        note = orNull types.str {
           example = "Triage it, and label it.";
           description = "What the started agent is told that the watch is for; null leaves the watch's own note.";
         };
@@ -52,9 +44,7 @@
         description = "The domain under which the box is reached. It must lead to this machine, or Caddy gets no certificate.";
       };
 
-      user = mkOption {
-        type = types.nullOr types.str;
-        default = null;
+      user = orNull types.str {
         example = "alice";
         description = ''
           Whose workspace the address itself shows; null means the first user.
@@ -62,25 +52,17 @@
         '';
       };
 
-      fail2ban = mkOption {
-        type = types.bool;
-        default = true;
-        description = ''
-          Whether addresses that guess passwords are shut out.
-          Nothing asks for a password in this version, so this has no effect yet; a delivery with a wrong signature never counts as a guess.
-        '';
-      };
+      fail2ban = onUnlessRefused ''
+        Whether addresses that guess passwords are shut out.
+        Nothing asks for a password in this version, so this has no effect yet; a delivery with a wrong signature never counts as a guess.
+      '';
     };
 
     webhook = {
-      enable = mkOption {
-        type = types.bool;
-        default = true;
-        description = ''
-          Whether each user has a receiver of webhooks, when {option}`services.agent-box.web.enable` is on.
-          Nothing is accepted until the user has run `agent-box webhook setup`, and no delivery is believed without a signature.
-        '';
-      };
+      enable = onUnlessRefused ''
+        Whether each user has a receiver of webhooks, when {option}`services.agent-box.web.enable` is on.
+        Nothing is accepted until the user has run `agent-box webhook setup`, and no delivery is believed without a signature.
+      '';
 
       hookSessionMax = mkOption {
         type = types.ints.unsigned;
@@ -89,9 +71,7 @@
         description = "How many sessions that webhooks started a user may have at a time; further events wait. 0 starts none.";
       };
 
-      hookSessionArgs = mkOption {
-        type = types.listOf types.str;
-        default = [ ];
+      hookSessionArgs = words {
         example = [ "--model" "sonnet" ];
         description = ''
           Further arguments of agents that webhooks start.

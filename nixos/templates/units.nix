@@ -1,7 +1,7 @@
 # Two units a user: a tmux server that nothing restarts, and a supervisor that may come and go.
 (
   {
-    agentBins, agentHardening, agentPath, cfg, config, constants, env, graceMs, guidePath, home, lib,
+    agentHardening, agentPath, cfg, config, constants, daemon, env, graceMs, guidePath, home, keptRunning, lib,
     payload, pkgs, pointer, receivesWebhooks, runtime, seed, sudoRules, supervisorHardening, supervisorUnit, tmux,
     tmuxConf, tmuxUnit, webhookUnit, webhookUrl, ...
   }:
@@ -25,55 +25,48 @@
         "services.agent-box.users: two users, or a user and the box itself, would share a unit; rename the user called `update`, `spot-monitor`, `<another user>-tmux` or `webhook-<another user>`."
         names;
 
+    # Of the names in the vendors' apps; where it is empty, the supervisor asks the kernel.
+    hostLabel =
+      if cfg.remoteControlHost == "" && cfg.web.enable then cfg.web.domain else cfg.remoteControlHost;
+
     # Root's, so that its user cannot point it elsewhere.
     inheritFile = user: "/run/agent-box/inherit-${user}";
 
-    tmuxService = user: {
-      description = "Terminals of ${user}'s coding agents";
-      wantedBy = [ "multi-user.target" ];
-      # A rebuild must not end an agent: the server that runs stays until the next boot.
-      restartIfChanged = false;
-      stopIfChanged = false;
-      startLimitIntervalSec = 0;
-      # For the launchers' own use; agents get what the supervisor has.
-      path = [ tmux ];
-      environment = {
-        HOME = home user;
-        TMUX_TMPDIR = runtime user;
-      };
-      serviceConfig = agentHardening user // lib.optionalAttrs cfg.protectMemory {
-        # Launchers raise it for their agents.
-        OOMScoreAdjust = lib.mkDefault (-500);
-      } // {
-        Type = "exec";
-        User = user;
-        WorkingDirectory = "~";
-        RuntimeDirectory = lib.removePrefix "/run/" (runtime user);
-        RuntimeDirectoryMode = "0700";
-        # The socket, and the link to the program that serves it, outlive a restart of the server.
-        RuntimeDirectoryPreserve = true;
-        # Clients after a rebuild speak to this server with its own program.
-        ExecStartPre = "${pkgs.coreutils}/bin/ln -sfn ${tmux}/bin/tmux ${runtime user}/tmux";
-        ExecStart = "${tmux}/bin/tmux -L ${constants.socketName} -u -f ${tmuxConf} -D";
-        # The unit counts as started when the server answers, not when it was executed.
-        ExecStartPost = "${pkgs.bash}/bin/sh -c 'until ${tmux}/bin/tmux -L ${constants.socketName} -N list-sessions >/dev/null 2>&1; do sleep 0.02; done'";
-        TimeoutStartSec = 30;
-        # The launchers kill what is left after the grace time.
-        TimeoutStopSec = cfg.graceTime + 10;
-        Restart = "always";
-        RestartSec = 1;
-        # A group for each session below this unit's; the server sits in a leaf, as cgroup v2 demands.
-        Delegate = true;
-        DelegateSubgroup = "server";
-        # One session that runs out of memory is that session's end, not everybody's.
-        OOMPolicy = "continue";
-        # One descriptor per pane.
-        LimitNOFILE = 65536;
-        # With a user bus in reach, tmux moves panes into scopes of the user's manager: out of this
-        # unit, its limits and its sandbox.
-        UnsetEnvironment = "XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS";
-      };
-    };
+    tmuxService = user: lib.mkMerge [
+      (keptRunning user)
+      {
+        description = "Terminals of ${user}'s coding agents";
+        wantedBy = [ "multi-user.target" ];
+        # A rebuild must not end an agent: the server that runs stays until the next boot.
+        restartIfChanged = false;
+        # For the launchers' own use; agents get what the supervisor has.
+        path = [ tmux ];
+        environment.TMUX_TMPDIR = runtime user;
+        serviceConfig = agentHardening user // {
+          Type = "exec";
+          RuntimeDirectory = lib.removePrefix "/run/" (runtime user);
+          RuntimeDirectoryMode = "0700";
+          # The socket, and the link to the program that serves it, outlive a restart of the server.
+          RuntimeDirectoryPreserve = true;
+          # Clients after a rebuild speak to this server with its own program.
+          ExecStartPre = "${pkgs.coreutils}/bin/ln -sfn ${tmux}/bin/tmux ${runtime user}/tmux";
+          ExecStart = "${tmux}/bin/tmux -L ${constants.socketName} -u -f ${tmuxConf} -D";
+          # The unit counts as started when the server answers, not when it was executed.
+          ExecStartPost = "${pkgs.bash}/bin/sh -c 'until ${tmux}/bin/tmux -L ${constants.socketName} -N list-sessions >/dev/null 2>&1; do sleep 0.02; done'";
+          TimeoutStartSec = 30;
+          # The launchers kill what is left after the grace time.
+          TimeoutStopSec = cfg.graceTime + 10;
+          # A group for each session below this unit's; the server sits in a leaf, as cgroup v2 demands.
+          Delegate = true;
+          DelegateSubgroup = "server";
+          # One session that runs out of memory is that session's end, not everybody's.
+          OOMPolicy = "continue";
+          # With a user bus in reach, tmux moves panes into scopes of the user's manager: out of this
+          # unit, its limits and its sandbox.
+          UnsetEnvironment = "XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS";
+        };
+      }
+    ];
 
     supervisorService =
       user:
@@ -81,61 +74,43 @@
         options = cfg.users.${user};
         files = cfg.environmentFiles ++ options.environmentFiles;
       in
-      {
-        description = "Coding agent sessions of ${user}";
-        wantedBy = [ "multi-user.target" ];
-        # Wanted and followed, never required: a supervisor that stops or fails leaves the terminals
-        # alone, and one whose server is gone waits for the next.
-        wants = [ "network-online.target" "${tmuxUnit user}.service" ];
-        after = [ "network-online.target" "${tmuxUnit user}.service" ];
-        # A switch restarts it in one step, when the new system is in place.
-        stopIfChanged = false;
-        # Working directories below /tmp are the same for both.
-        unitConfig.JoinsNamespaceOf = "${tmuxUnit user}.service";
-        startLimitIntervalSec = 0;
-        path = userPath user;
-        environment = lib.mkMerge [
-          {
-            HOME = home user;
-            ${env.RUNTIME_DIR} = runtime user;
-            ${env.TMUX_EXTERNAL} = "1";
-            ${env.TMUX} = "${runtime user}/tmux";
-            ${env.SESSIONS_SEED} = "${seed user}";
-            ${env.AGENT_BINS} = agentBins;
-            ${env.DEFAULT_AGENT} = cfg.agent;
-            ${env.GRACE_MS} = graceMs;
-          }
-          (lib.mkIf (cfg.remoteControlHost != "") { ${env.HOST_LABEL} = cfg.remoteControlHost; })
-          (lib.mkIf (cfg.codexFullAccess && lib.elem "codex" cfg.installAgents) { ${env.CODEX_FULL_ACCESS} = "1"; })
-          (lib.mkIf receivesWebhooks { ${env.WEBHOOK_URL} = webhookUrl user; })
-          (lib.mkIf (options.agentsMd != null) {
-            ${env.AGENTS_POINTER} = "${pointer user}";
-            ${env.CLAUDE_GUIDE_TARGET} = "/etc/${guidePath user}";
-          })
-          (lib.mkIf (options.environment != { }) {
-            ${env.INHERIT} = lib.concatStringsSep " " (lib.attrNames options.environment);
-          })
-          (lib.mapAttrs (_: lib.mkForce) options.environment)
-        ];
-        serviceConfig = supervisorHardening user // lib.optionalAttrs cfg.protectMemory {
-          OOMScoreAdjust = lib.mkDefault (-500);
-        } // {
-          Type = "notify";
-          User = user;
-          WorkingDirectory = "~";
-          ExecStart = "${cfg.package}/bin/agent-box supervise";
-          Restart = "always";
-          RestartSec = 1;
-          TimeoutStopSec = 20;
-          LimitNOFILE = 65536;
+      lib.mkMerge [
+        (daemon user "supervise")
+        {
+          description = "Coding agent sessions of ${user}";
+          wantedBy = [ "multi-user.target" ];
+          # Wanted and followed, never required: a supervisor that stops or fails leaves the terminals
+          # alone, and one whose server is gone waits for the next.
+          wants = [ "network-online.target" "${tmuxUnit user}.service" ];
+          after = [ "network-online.target" "${tmuxUnit user}.service" ];
+          # Working directories below /tmp are the same for both.
+          unitConfig.JoinsNamespaceOf = "${tmuxUnit user}.service";
+          path = userPath user;
+          environment = lib.mkMerge [
+            {
+              ${env.SESSIONS_SEED} = "${seed user}";
+              ${env.GRACE_MS} = graceMs;
+            }
+            (lib.mkIf (hostLabel != "") { ${env.HOST_LABEL} = hostLabel; })
+            (lib.mkIf (cfg.codexFullAccess && lib.elem "codex" cfg.installAgents) { ${env.CODEX_FULL_ACCESS} = "1"; })
+            (lib.mkIf receivesWebhooks { ${env.WEBHOOK_URL} = webhookUrl user; })
+            (lib.mkIf (options.agentsMd != null) {
+              ${env.AGENTS_POINTER} = "${pointer user}";
+              ${env.CLAUDE_GUIDE_TARGET} = "/etc/${guidePath user}";
+            })
+            (lib.mkIf (options.environment != { }) {
+              ${env.INHERIT} = lib.concatStringsSep " " (lib.attrNames options.environment);
+            })
+            (lib.mapAttrs (_: lib.mkForce) options.environment)
+          ];
+          serviceConfig = supervisorHardening user // lib.optionalAttrs (files != [ ]) {
+            # Agents inherit only variables that are listed. The names of those in the files are known
+            # on the box alone, so they are listed there, before the supervisor starts.
+            ExecStartPre = "+${inheritScript} ${inheritFile user} ${lib.escapeShellArgs files}";
+            EnvironmentFile = files ++ [ "-${inheritFile user}" ];
+          };
         }
-        // lib.optionalAttrs (files != [ ]) {
-          # Agents inherit only variables that are listed. The names of those in the files are known
-          # on the box alone, so they are listed there, before the supervisor starts.
-          ExecStartPre = "+${inheritScript} ${inheritFile user} ${lib.escapeShellArgs files}";
-          EnvironmentFile = files ++ [ "-${inheritFile user}" ];
-        };
-      };
+      ];
   in
   {
     services.agent-box.files = [ tmuxConf inheritScript ];

@@ -1,16 +1,16 @@
 # Linux users, what they may do, and what they and their agents find on the box.
 (
-  { agentPath, cfg, commands, guide, guidePath, home, lib, pkgs, pointer, seed, sudoRules, ... }:
+  { agentPath, cfg, commands, guide, guidePath, home, lib, options, pkgs, pointer, seed, sudoRules, ... }:
   let
     users = lib.attrNames cfg.users;
     guided = lib.filter (user: cfg.users.${user}.agentsMd != null) users;
   in
   {
-    users.users = lib.mapAttrs (user: options: {
+    users.users = lib.mapAttrs (user: given: {
       isNormalUser = true;
       home = home user;
       createHome = true;
-      inherit (options) extraGroups;
+      inherit (given) extraGroups;
       # Between the default of NixOS and whatever a host says.
       shell = lib.mkOverride 900 pkgs.bashInteractive;
     }) cfg.users;
@@ -43,6 +43,9 @@
     };
 
     nix.settings.experimental-features = [ "nix-command" "flakes" ];
-    nixpkgs.config.allowUnfreePredicate = lib.mkDefault (package: lib.elem (lib.getName package) [ "claude-code" "codex" ]);
+    # Packages that come from outside bring their own configuration; none can be added to it.
+    nixpkgs.config = lib.mkIf (!options.nixpkgs.pkgs.isDefined) {
+      allowUnfreePredicate = lib.mkDefault (package: lib.elem (lib.getName package) [ "claude-code" "codex" ]);
+    };
   }
 )
