@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "in tests a panic is the report")]
 
 mod embedded;
+mod golden;
 mod nix;
 mod program;
 mod repository;

@@ -128,6 +128,75 @@ fn hostile_tree() -> BTreeMap<String, String> {
     files
 }
 
+/// What runs them is a virtual machine; whether they can run is known without one.
+#[test]
+fn the_scripts_of_the_vm_tests_are_python() {
+    let Some(nix) = Nix::installed() else { return };
+    if Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("NOT PROVEN here: python3 is not installed");
+        return;
+    }
+    for test in ["memory-protection", "sessions", "update-keeps-agents", "webhook"] {
+        let path = root().join(format!("checks/vm/{test}.nix"));
+        let arguments = "{ lib = { }; module = { }; pkgs = { }; }";
+        let script = nix.evaluate(&format!("(import {} {arguments}).testScript", path.display()));
+        let mut python = Command::new("python3");
+        python.args(["-c", "import sys; compile(sys.argv[1], 'script', 'exec')"]);
+        let output = python.arg(script.as_str().unwrap()).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{test}: {errors}");
+    }
+}
+
+/// The flake's outputs by name, over a nixpkgs that holds nothing.
+#[test]
+fn the_flake_has_one_check_a_promise() {
+    let Some(nix) = Nix::installed() else { return };
+    let names = nix.evaluate(&format!("({FLAKE}) {}", root().display()));
+    let checks = [
+        "assemble-escaping",
+        "examples",
+        "external-nixpkgs",
+        "golden",
+        "memory-protection",
+        "module-generated-up-to-date",
+        "module-single-file",
+        "multi-user",
+        "refusals",
+        "sessions",
+        "update-keeps-agents",
+        "webhook",
+        "webhook-route",
+    ];
+    assert_eq!(names["checks"], serde_json::json!(checks));
+    assert_eq!(names["packages"], serde_json::json!(["agent-box", "assemble", "default"]));
+    assert_eq!(names["modules"], serde_json::json!(["agent-box", "default"]));
+    assert_eq!(names["rest"], serde_json::json!(["assemble", "default", "vm"]));
+}
+
+const FLAKE: &str = r#"root:
+let
+  system = "x86_64-linux";
+  lib = {
+    genAttrs = names: make: builtins.listToAttrs (map (name: { inherit name; value = make name; }) names);
+    optionalAttrs = condition: set: if condition then set else { };
+    nixosSystem = _: { };
+  };
+  nixpkgs = {
+    inherit lib;
+    legacyPackages.${system} = { inherit lib; stdenv.hostPlatform = { inherit system; }; };
+  };
+  flake = (import (root + "/flake.nix")).outputs { inherit nixpkgs; self = flake // { outPath = root; }; };
+  names = builtins.attrNames;
+in
+{
+  checks = names flake.checks.${system};
+  packages = names flake.packages.${system};
+  modules = names flake.nixosModules;
+  rest = names (flake.apps.${system} // flake.devShells.${system} // flake.nixosConfigurations);
+}
+"#;
+
 #[test]
 fn nix_reads_the_embedded_texts_back() {
     let Some(nix) = Nix::installed() else { return };
