@@ -41,7 +41,6 @@ mod source_cache;
 mod source_file;
 mod sources;
 mod spool;
-mod stamp;
 
 use std::convert::Infallible;
 use std::fs::DirBuilder;

@@ -1,31 +1,24 @@
 //! What a file said, read again when the file changed.
 
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{open, read_all};
+use agent_box_disk::{open, read_all};
 
-/// A file younger than this may change once more without looking changed: clocks of file systems
-/// are coarse.
-const UNSETTLED_MS: u64 = 50;
+use super::{MOST_MIB, Stamp};
 
 /// A file's content as its reader understands it.
 #[derive(Debug)]
 pub(crate) struct Cached<T> {
     path: PathBuf,
-    seen: Option<(Seen, T)>,
+    /// A look that cannot be told from a later change is none.
+    seen: Option<(Option<Seen>, T)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
     Absent,
-    /// Inode and device, times of content and inode, size.
-    File {
-        inode: (u64, u64),
-        changed: [(i64, i64); 2],
-        size: u64,
-    },
+    File(Stamp),
 }
 
 impl<T> Cached<T> {
@@ -45,13 +38,11 @@ impl<T> Cached<T> {
         understand: impl FnOnce(io::Result<Vec<u8>>, Option<T>) -> T,
     ) -> &T {
         let there = look(&self.path);
-        let is_same = self.seen.as_ref().is_some_and(|(seen, _)| Some(*seen) == there);
+        let is_same = self.seen.as_ref().is_some_and(|(seen, _)| seen.is_some() && *seen == there);
         if !is_same {
             let before = self.seen.take().map(|(_, value)| value);
             let (seen, bytes) = read(&self.path);
             let seen = seen.filter(|seen| seen.is_settled(now_ms));
-            // A look that cannot be told from a later change is forgotten at once.
-            let seen = seen.unwrap_or(Seen::File { inode: (0, 0), changed: [(0, 0); 2], size: 0 });
             return &self.seen.insert((seen, understand(bytes, before))).1;
         }
         &self.seen.as_ref().expect("BUG: it was just compared").1
@@ -59,27 +50,18 @@ impl<T> Cached<T> {
 }
 
 impl Seen {
-    fn of(meta: &std::fs::Metadata) -> Self {
-        Self::File {
-            inode: (meta.dev(), meta.ino()),
-            changed: [(meta.mtime(), meta.mtime_nsec()), (meta.ctime(), meta.ctime_nsec())],
-            size: meta.size(),
+    fn is_settled(self, now_ms: u64) -> bool {
+        match self {
+            Self::Absent => true,
+            Self::File(stamp) => stamp.is_settled(now_ms),
         }
-    }
-
-    fn is_settled(&self, now_ms: u64) -> bool {
-        let Self::File { changed, .. } = self else { return true };
-        changed.iter().all(|(seconds, nanos)| {
-            let ms = seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
-            u64::try_from(ms).unwrap_or(0).saturating_add(UNSETTLED_MS) <= now_ms
-        })
     }
 }
 
 /// `None` for what cannot be looked at; that is tried again each time.
 fn look(path: &Path) -> Option<Seen> {
     match std::fs::metadata(path) {
-        Ok(meta) => Some(Seen::of(&meta)),
+        Ok(meta) => Some(Seen::File(Stamp::from(&meta))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Seen::Absent),
         Err(_) => None,
     }
@@ -94,8 +76,8 @@ fn read(path: &Path) -> (Option<Seen>, io::Result<Vec<u8>>) {
         Err(error) => return (None, Err(error)),
     };
     // Before it is read: a change meanwhile then shows at the next look.
-    let seen = file.metadata().ok().map(|meta| Seen::of(&meta));
-    (seen, read_all(&mut file))
+    let seen = file.metadata().ok().map(|meta| Seen::File(Stamp::from(&meta)));
+    (seen, read_all(&mut file, MOST_MIB))
 }
 
 #[cfg(test)]
@@ -103,6 +85,7 @@ mod tests {
     use std::cell::Cell;
     use std::fs::File;
     use std::io::{Seek as _, SeekFrom, Write as _};
+    use std::os::unix::fs::MetadataExt as _;
 
     use super::*;
     use crate::disk::replace;

@@ -8,7 +8,7 @@ use agent_box_session::WebhookPaths;
 use thiserror::Error;
 
 use super::{FilterFile, Owner};
-use crate::disk::{self, FileLock, IoError, LockError};
+use crate::disk::{self, EditLock, IoError, LockError};
 use crate::from_event_json;
 
 /// How long a writer waits for the others.
@@ -53,7 +53,7 @@ pub fn edit<T>(
 ) -> Result<Edited<T>, EditError> {
     let path = owner.path(paths);
     disk::make_private_directory(paths.state())?;
-    let _lock = FileLock::acquire(&paths.filters_lock(), LOCK_WAIT)?;
+    let _lock = EditLock::acquire(&paths.filters_lock(), LOCK_WAIT)?;
     let bytes = match disk::read(&path) {
         Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,

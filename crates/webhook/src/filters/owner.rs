@@ -83,7 +83,7 @@ mod tests {
             "filter..json",
             "filter.a b.json",
             "filter.alice-main.json.damaged-20261201T113117Z",
-            ".filter.alice-main.json.x.tmp",
+            ".agent-box-7-filter.alice-main.json.x",
             "receiver.json",
         ] {
             assert_eq!(Owner::of_file_name(other), None, "{other}");

@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::look::Look;
 use super::schema::{APPLICATION_ID, TABLES, VERSION};
 use super::{InboxError, companions};
-use crate::disk::{FileLock, IoError, LockError};
+use crate::disk::{FileLock, Holder, IoError};
 
 /// So long a connection waits for another one's short locks.
 const BUSY: Duration = Duration::from_secs(5);
@@ -57,12 +57,9 @@ pub(super) fn for_writing(path: &Path) -> Result<Opened, InboxError> {
 const LAST_BREATH: Duration = Duration::from_secs(2);
 
 fn lock(path: &Path) -> Result<FileLock, InboxError> {
-    FileLock::acquire(path, LAST_BREATH).map_err(|error| match error {
-        LockError::Held { path, holder, .. } => {
-            InboxError::Held { path, holder: holder.to_string() }
-        }
-        LockError::Io(error) => error.into(),
-    })
+    let lock = FileLock::acquire_within(path, LAST_BREATH)?;
+    let held = || InboxError::Held { path: path.to_owned(), holder: Holder::of(path).to_string() };
+    lock.ok_or_else(held)
 }
 
 /// Opens a sound inbox once more, to look at it; `None` if none was ever made.

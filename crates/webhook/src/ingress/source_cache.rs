@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_box_session::WebhookPaths;
 
+use crate::disk::Stamp;
 use crate::now_ms;
 
 use super::sources::Sources;
-use super::stamp::Stamp;
 
 /// What every request starts from: an edit applies to the next one.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use agent_box_session::WebhookPaths;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::disk::{self, FileLock, IoError, LockError};
+use crate::disk::{self, EditLock, IoError, LockError};
 
 use super::scheme::Scheme;
 use super::secret::{self, SecretProblem};
@@ -198,10 +198,10 @@ pub fn drop_old(paths: &WebhookPaths, name: &Source) -> Result<usize, SourceEdit
 fn edit<T>(
     paths: &WebhookPaths,
     change: impl FnOnce(&mut Map<String, Value>) -> Result<T, SourceEditError>,
-) -> Result<(T, FileLock), SourceEditError> {
+) -> Result<(T, EditLock), SourceEditError> {
     disk::make_private_directory(paths.state())?;
     let path = paths.sources();
-    let lock = FileLock::acquire(&paths.sources_lock(), LOCK_WAIT)?;
+    let lock = EditLock::acquire(&paths.sources_lock(), LOCK_WAIT)?;
     let damaged = |what: String| SourceEditError::Damaged { path: path.clone(), what };
     let before = match disk::read(&path) {
         Ok(bytes) => {
