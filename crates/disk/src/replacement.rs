@@ -72,15 +72,16 @@ impl Replacement {
         self.temp.write_all(bytes).map_err(IoError::on("write", &self.path))
     }
 
-    /// Takes over mode and owner of the file to be replaced, if there is one.
+    /// Takes over the mode of the file to be replaced, if there is one, and its owner; returns
+    /// whether the owner as well. Only root may give files away: another's file becomes ours.
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn take_over(&mut self) -> Result<(), IoError> {
+    pub fn take_over(&mut self) -> Result<bool, IoError> {
         match std::fs::metadata(&self.path) {
             Ok(old) => take_over(self.temp.as_file(), &old)
                 .map_err(IoError::on("keep the mode of", &self.path)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
             Err(error) => Err(IoError::on("look at", &self.path)(error)),
         }
     }
@@ -143,13 +144,12 @@ impl Replacement {
     }
 }
 
-fn take_over(file: &File, old: &Metadata) -> io::Result<()> {
+fn take_over(file: &File, old: &Metadata) -> io::Result<bool> {
     let new = file.metadata()?;
-    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        // Only root may give files away; for others the file simply becomes theirs.
-        let _ = fchown(file, Some(old.uid()), Some(old.gid()));
-    }
-    file.set_permissions(Permissions::from_mode(old.mode() & 0o777))
+    let is_owned = (new.uid(), new.gid()) == (old.uid(), old.gid())
+        || fchown(file, Some(old.uid()), Some(old.gid())).is_ok();
+    file.set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
+    Ok(is_owned)
 }
 
 /// Removes the temporary files of writers that are gone; what cannot be removed stays.

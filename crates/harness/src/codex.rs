@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use agent_box_session::env;
 
 use crate::conversation::{Candidates, Choice, fresh};
-use crate::{TOOLS, regular_file, variable};
+use crate::{TOOLS, variable};
 
 pub(crate) use rollout::holds;
 
@@ -141,7 +141,7 @@ fn tools(program: &Path) -> [String; 3] {
 
 /// Whether the user gives codex developer instructions, which ours would replace.
 pub(crate) fn has_own_instructions(home: &Path) -> bool {
-    regular_file::open(&home.join("config.toml"))
+    agent_box_disk::open(&home.join("config.toml"))
         .and_then(std::io::read_to_string)
         .is_ok_and(|config| config.contains("developer_instructions"))
 }

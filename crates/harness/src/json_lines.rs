@@ -3,9 +3,8 @@
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
+use agent_box_disk::open;
 use serde_json::Value;
-
-use crate::regular_file;
 
 /// The longest line that is looked at; pictures make lines of megabytes, nothing makes longer ones.
 const LONGEST_LINE: u64 = 64 * 1024 * 1024;
@@ -20,7 +19,7 @@ pub(crate) fn find_map<T>(
     needle: &str,
     mut look: impl FnMut(&Value) -> Option<T>,
 ) -> io::Result<Option<T>> {
-    let mut lines = BufReader::new(regular_file::open(path)?.take(limit));
+    let mut lines = BufReader::new(open(path)?.take(limit));
     let mut line = Vec::new();
     loop {
         line.clear();

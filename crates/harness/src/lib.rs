@@ -45,7 +45,6 @@ mod json_lines;
 mod prepare_error;
 mod program;
 mod prompt;
-mod regular_file;
 mod state_file;
 mod surroundings;
 mod tell;

@@ -53,6 +53,6 @@ pub enum PrepareError {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        source: agent_box_disk::IoError,
     },
 }

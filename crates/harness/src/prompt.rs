@@ -4,11 +4,7 @@
 //! without transcripts get it once. It comes from the registry, or, once it was mirrored away
 //! there, from the last launch's record.
 
-use std::fs::{DirBuilder, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::path::Path;
-
+use agent_box_disk::{make_private_directory, replace};
 use agent_box_session::paths::Paths;
 use agent_box_session::{Agent, Entry, LaunchId, LaunchRecord};
 
@@ -94,17 +90,8 @@ pub(crate) fn store(paths: &Paths, launch: LaunchId, text: &str) -> Result<(), P
         return Ok(());
     }
     let path = paths.prompt(launch);
-    write(&paths.prompts(), &path, text).map_err(|source| PrepareError::PromptFile { path, source })
-}
-
-fn write(directory: &Path, path: &Path, text: &str) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    let mut file = tempfile::Builder::new()
-        .permissions(Permissions::from_mode(0o600))
-        .tempfile_in(directory)?;
-    file.write_all(text.as_bytes())?;
-    // A resumed conversation may name the file after a power loss.
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    std::fs::File::open(directory)?.sync_all()
+    // Durable: a resumed conversation may name the file after a power loss.
+    make_private_directory(&paths.prompts())
+        .and_then(|()| replace(&path, &paths.state(), text.as_bytes()))
+        .map_err(|source| PrepareError::PromptFile { path, source })
 }

@@ -3,16 +3,19 @@
 //! Nothing is written when nothing changes. Otherwise the file is replaced in one step, keeping
 //! mode, owner and a symlink to it; one that does not parse is left as it is.
 
-use std::fs::{self, DirBuilder, File, Metadata, Permissions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, fchown};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use agent_box_disk::{self as disk, IoError, Replacement, Stamp};
+use rustix::io::Errno;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
 /// How often an edit is done again because somebody else wrote in between.
 const ATTEMPTS: usize = 5;
+
+/// Such files grow to some MiB in long use; no agent's to this many.
+const MOST_MIB: u64 = 64;
 
 /// An edit that was not made; the file is as it was.
 #[derive(Debug, Error)]
@@ -21,8 +24,11 @@ pub(crate) enum EditError {
     NotJson { path: PathBuf },
     #[error("{} is being rewritten by other programs all the time; it was left as it is", path.display())]
     Contended { path: PathBuf },
-    #[error("cannot edit {}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
+    #[error("{error}: {}", error.source)]
+    Io {
+        #[from]
+        error: IoError,
+    },
 }
 
 /// Applies `change` to the object in `path`, which may be missing or empty; returns whether the
@@ -31,99 +37,66 @@ pub(crate) fn edit(
     path: &Path,
     change: impl Fn(&mut Map<String, Value>),
 ) -> Result<bool, EditError> {
-    let failed = |source| EditError::Io { path: path.to_owned(), source };
-    // Through a symlink, also a dangling one, to the file that is meant.
-    let target = resolve(path).map_err(failed)?;
+    let target = disk::behind_link(path)?;
     for _ in 0..ATTEMPTS {
-        let seen = read(&target).map_err(failed)?;
-        let text = seen.as_ref().map_or("", |(text, _)| text.trim());
+        let seen = read(&target).map_err(IoError::on("read", &target))?;
+        let text = seen.as_ref().map_or(&b""[..], |(text, _)| text.trim_ascii());
         let mut object: Map<String, Value> = if text.is_empty() {
             Map::new()
         } else {
-            serde_json::from_str(text).map_err(|_| EditError::NotJson { path: path.to_owned() })?
+            serde_json::from_slice(text)
+                .map_err(|_| EditError::NotJson { path: path.to_owned() })?
         };
         let before = object.clone();
         change(&mut object);
         if object == before && seen.is_some() {
             return Ok(false);
         }
-        let metadata = seen.as_ref().map(|(_, metadata)| metadata);
-        if replace(&target, metadata, &object).map_err(failed)? {
+        if replace(&target, seen.map(|(_, stamp)| stamp), &object)? {
             return Ok(true);
         }
     }
     Err(EditError::Contended { path: path.to_owned() })
 }
 
-fn resolve(path: &Path) -> io::Result<PathBuf> {
-    let mut target = path.to_owned();
-    // The kernel follows at most 40 links.
-    for _ in 0..40 {
-        match fs::read_link(&target) {
-            Ok(next) => {
-                target = target.parent().unwrap_or(Path::new("/")).join(next);
-            }
-            Err(_) => return Ok(target),
-        }
-    }
-    Err(rustix::io::Errno::LOOP.into())
-}
-
-fn read(path: &Path) -> io::Result<Option<(String, Metadata)>> {
-    let mut file = match crate::regular_file::open(path) {
+fn read(path: &Path) -> io::Result<Option<(Vec<u8>, Stamp)>> {
+    let mut file = match disk::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let metadata = file.metadata()?;
-    let mut text = String::new();
-    file.read_to_string(&mut text)?;
-    Ok(Some((text, metadata)))
+    let stamp = Stamp::from(&file.metadata()?);
+    Ok(Some((disk::read_all(&mut file, MOST_MIB)?, stamp)))
 }
 
-/// Puts `object` in the place of the file that `seen` describes; returns `false`, with nothing
-/// written, if another one is there by now.
-fn replace(path: &Path, seen: Option<&Metadata>, object: &Map<String, Value>) -> io::Result<bool> {
-    let directory = path.parent().unwrap_or(Path::new("/"));
-    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    let mut file = tempfile::Builder::new()
-        .prefix(".agent-box-")
-        .permissions(Permissions::from_mode(0o600))
-        .tempfile_in(directory)?;
-    serde_json::to_writer_pretty(&mut file, object)?;
-    file.write_all(b"\n")?;
-    if let Some(seen) = seen {
-        let new = file.as_file().metadata()?;
-        if (new.uid(), new.gid()) != (seen.uid(), seen.gid()) {
-            fchown(file.as_file(), Some(seen.uid()), Some(seen.gid()))?;
-        }
-        file.as_file().set_permissions(Permissions::from_mode(seen.mode() & 0o7777))?;
+/// Puts `object` in the place of the file that was `seen`; returns `false`, with nothing written,
+/// if another one is there by now.
+fn replace(path: &Path, seen: Option<Stamp>, object: &Map<String, Value>) -> Result<bool, IoError> {
+    let directory = disk::parent(path);
+    disk::make_private_directory(directory)?;
+    let mut new = Replacement::new(path, directory)?;
+    let mut text = serde_json::to_vec_pretty(object).expect("BUG: JSON prints");
+    text.push(b'\n');
+    new.write(&text)?;
+    if !new.take_over()? {
+        return Err(IoError::on("keep the owner of", path)(Errno::PERM.into()));
     }
-    file.as_file().sync_all()?;
+    new.sync()?;
     // RACE: claude rewrites its file without a lock that we could take. What it wrote between
     // our reading and this look is kept; the moment until the rename cannot be closed. Test:
     // an_edit_keeps_what_another_program_wrote_meanwhile.
-    let now = match fs::metadata(path) {
-        Ok(metadata) => Some(metadata),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
-    if now.as_ref().map(version) != seen.map(version) {
+    if Stamp::of(path) != seen {
         return Ok(false);
     }
-    file.persist(path)?;
-    File::open(directory)?.sync_all()?;
+    disk::sync_parent(&new.place()?)?;
     Ok(true)
-}
-
-/// Changes with every write and every replacement.
-fn version(metadata: &Metadata) -> (u64, u64, i64, i64) {
-    (metadata.ino(), metadata.size(), metadata.mtime(), metadata.mtime_nsec())
 }
 
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::fs::{self, File};
+    use std::io::Write as _;
 
     use serde_json::json;
 
@@ -170,5 +143,16 @@ mod tests {
         assert!(matches!(edited, Err(EditError::Contended { .. })));
         assert!(!fs::read_to_string(&path).unwrap().contains("ours"));
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "a temporary file was left");
+    }
+
+    #[test]
+    fn a_file_that_would_fill_the_memory_is_left_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.json");
+        put(&path, "{}");
+        File::options().write(true).open(&path).unwrap().set_len((MOST_MIB << 20) + 1).unwrap();
+        let error = edit(&path, |object| insert(object, "ours")).unwrap_err().to_string();
+        assert!(error.contains("cannot read") && error.contains("larger than 64 MiB"), "{error}");
+        assert_eq!(fs::metadata(&path).unwrap().len(), (MOST_MIB << 20) + 1);
     }
 }
