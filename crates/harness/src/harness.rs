@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use agent_box_session::{Agent, Entry, LaunchId, LaunchRecord, SessionName};
+use agent_box_session::{Agent, Ending, Entry, LaunchId, LaunchRecord, LaunchState, SessionName};
 
 use crate::conversation::{Candidates, Choice, fresh, is_conversation_id};
 use crate::directory::Directory;
@@ -214,7 +214,7 @@ impl Harness {
     }
 
     /// Whether a transcript of `record`'s conversation (or of the one it moved on to) holds the
-    /// prompt that its launch carried.
+    /// prompt that its launch carried; of an agent without transcripts, whether it ended well.
     pub fn prompt_is_proven(
         &self,
         record: &LaunchRecord,
@@ -223,6 +223,12 @@ impl Harness {
     ) -> bool {
         if record.prompt_proven {
             return true;
+        }
+        if !record.agent.keeps_transcripts() {
+            // Nothing that it leaves behind could prove it, except that it ended well.
+            let ended_well =
+                matches!(record.state, LaunchState::Ended { ending: Ending::Parked, .. });
+            return record.prompt_handed > 0 && ended_well;
         }
         let (Some(conversation), Some(word)) = (&record.conversation, record.argv.last()) else {
             return false;
@@ -258,17 +264,22 @@ impl Harness {
             }
             return None;
         }
-        if kickoff.is_given_up() && agent.keeps_transcripts() {
+        if kickoff.is_open() && agent.keeps_transcripts() {
             notes.push(format!(
                 "the kickoff prompt was handed over {} times and no transcript holds it: it is \
                  not sent again",
                 kickoff.handed
             ));
         }
+        let goes_on = choice.resumed || !agent.keeps_transcripts() && kickoff.is_open();
         let (text, is_kickoff, is_ours) = match (&kickoff.text, &request.entry.spec.resume_prompt) {
             (Some(text), _) if kickoff.due => (text.clone(), true, false),
-            _ if !choice.resumed => return None,
+            _ if !goes_on => return None,
             (_, Some(text)) if says_something(text) => (text.clone(), false, false),
+            (Some(task), _) if !choice.resumed => {
+                notes.push("it cannot resume, so it is told its task again".to_owned());
+                (prompt::reminder(&choice.conversation, task), false, true)
+            }
             _ => (prompt::steer(&choice.conversation), false, true),
         };
         let mut word = prompt::word(&self.surroundings.paths, request.launch, &text);

@@ -1,8 +1,9 @@
 //! Which prompt a launch carries, and in which form.
 //!
-//! A kickoff prompt is handed over until a transcript holds it, at most three times; agents
-//! without transcripts get it once. It comes from the registry, or, once it was mirrored away
-//! there, from the last launch's record.
+//! A kickoff prompt is handed over until a transcript holds it, at most three times. An agent
+//! without transcripts cannot resume either: it gets the prompt once as it is, and is told its task
+//! again, with the word that it ran before, until it ends well. The prompt comes from the registry,
+//! or, once it was mirrored away there, from the last launch's record.
 
 use agent_box_disk::{make_private_directory, replace};
 use agent_box_session::paths::Paths;
@@ -50,8 +51,8 @@ impl Kickoff {
         kickoff
     }
 
-    /// Whether it was handed over as often as allowed and nobody knows if it arrived.
-    pub(crate) fn is_given_up(&self) -> bool {
+    /// Whether it was handed over as often as allowed and nobody knows what came of it.
+    pub(crate) fn is_open(&self) -> bool {
         self.text.is_some() && !self.proven && !self.due
     }
 }
@@ -68,6 +69,16 @@ pub(crate) fn steer(conversation: &str) -> String {
          {conversation}). Your conversation up to the interruption has been resumed. Look at what \
          you had done and at how things stand now, then go on from there. If everything was \
          done already, say so and stop."
+    )
+}
+
+/// What an agent that cannot resume is told after a death: the task may be half done.
+pub(crate) fn reminder(conversation: &str, task: &str) -> String {
+    format!(
+        "You were given a task, were interrupted, and have been started anew automatically \
+         (agent-box session {conversation}). You may remember nothing of it, and some or all of \
+         it may be done already. Look at how things stand now, then go on from there. If \
+         everything was done already, say so and stop. The task was:\n\n{task}"
     )
 }
 

@@ -55,7 +55,7 @@ impl Agent {
 
     /// Whether the agent keeps transcripts that can prove a prompt arrived.
     ///
-    /// The others never get a prompt a second time (protocol: the generic kind never re-sends).
+    /// The others get a prompt once as it is; after a death they are only reminded of it.
     pub fn keeps_transcripts(&self) -> bool {
         matches!(self, Self::Claude | Self::Codex)
     }

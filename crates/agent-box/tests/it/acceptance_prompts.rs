@@ -51,6 +51,30 @@ fn a_prompt_that_no_transcript_holds_is_handed_over_again_and_not_for_ever() {
     }
 }
 
+#[test]
+fn an_agent_that_cannot_resume_is_told_its_task_again_unless_it_ended_well() {
+    let (scene, _supervisor) = supervised_box();
+    say(&scene, &["add", "one", "--agent", "generic", "--cwd", ".", "--prompt", "the task"]);
+    assert_eq!(wait_launches(&scene, "one", 1).prompt(), Some("the task"));
+    wait_state(&scene, "one", "live");
+    wait_mirrored(&scene, "one");
+    scene.tmux().kill_server();
+    let second = wait_launches(&scene, "one", 2);
+    let told = second.prompt().unwrap_or_default().to_owned();
+    assert!(told.contains("may be done already") && told.ends_with("\n\nthe task"), "{told}");
+    wait_state(&scene, "one", "live");
+    let why = say(&scene, &["why", "one"]);
+    assert!(why.contains("is told its task again"), "{why}");
+
+    scene.stubs().plan_every(r#"{"exit": 0}"#);
+    say(&scene, &["restart", "one"]);
+    wait_state(&scene, "one", "stopped");
+    let why = say(&scene, &["why", "one"]);
+    assert!(why.contains("its task counts as done") && why.contains("agent-box add"), "{why}");
+    say(&scene, &["restart", "one"]);
+    assert_eq!(wait_launches(&scene, "one", 4).prompt(), None);
+}
+
 /// The command line of a session's newest launch.
 fn command(scene: &TestBox, name: &str) -> String {
     say(scene, &["show", name, "--command"]).trim_end().to_owned()

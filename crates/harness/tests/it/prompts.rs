@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use agent_box_session::Ending;
+
 use crate::scratch::{A, B, Scratch};
 
 #[test]
@@ -63,17 +65,65 @@ fn three_handings_without_proof_are_enough() {
 }
 
 #[test]
-fn a_launch_whose_exec_failed_does_not_count_and_programs_without_transcripts_get_it_once() {
+fn a_launch_whose_exec_failed_does_not_count() {
     let scratch = Scratch::new();
     let ask = scratch.ask("other").prompt("do it");
     let first = scratch.prepare(&ask);
     let ask = ask.after(first, false);
     let second = scratch.prepare(&ask);
     assert!(second.carries_prompt);
-    let ask = ask.after(second, true);
-    let third = scratch.prepare(&ask);
-    assert!(!third.carries_prompt && third.notes.is_empty());
-    assert_eq!(third.argv.len(), 1);
+    assert_eq!(second.argv.last().unwrap(), "do it");
+}
+
+#[test]
+fn a_program_that_cannot_resume_is_told_its_task_again_until_it_ends_well() {
+    let scratch = Scratch::new();
+    let ask = scratch.ask("other").prompt("do it");
+    let first = scratch.prepare(&ask);
+    let id = first.conversation.clone().unwrap();
+    let mut ask = ask.after(first, true);
+    // As often as it dies: otherwise its task would be lost, and nobody would say so.
+    for _ in 0..4 {
+        let again = scratch.prepare(&ask);
+        let word = again.argv.last().unwrap();
+        assert!(word.ends_with("The task was:\n\ndo it") && word.contains(&id), "{word}");
+        assert!(word.contains("may be done already"), "{word}");
+        assert!(again.notes[0].contains("told its task again"), "{:?}", again.notes);
+        // The prompt itself was handed over once, and only that counts.
+        assert_eq!((again.carries_prompt, again.prompt_handed), (false, 1));
+        ask = ask.after(again, true);
+    }
+    let ask = ask.ended(Ending::Parked);
+    let anew = scratch.prepare(&ask);
+    assert!(anew.prompt_proven && anew.argv.len() == 1, "{:?}", anew.argv);
+    // What it was told is over for good, whatever becomes of this start.
+    let ask = ask.after(anew, true).ended(Ending::Respawn);
+    let last = scratch.prepare(&ask);
+    assert!(last.prompt_proven && last.argv.len() == 1 && last.notes.is_empty());
+}
+
+#[test]
+fn what_the_operator_wants_said_at_a_resume_is_said_to_a_program_that_cannot() {
+    let scratch = Scratch::new();
+    let mut ask = scratch.ask("other").prompt("do it");
+    ask.entry.spec.resume_prompt = Some("go on".to_owned());
+    let first = scratch.prepare(&ask);
+    assert_eq!(first.argv.last().unwrap(), "do it");
+    let again = scratch.prepare(&ask.after(first, true));
+    assert_eq!(again.argv.last().unwrap(), "go on");
+}
+
+#[test]
+fn a_reminder_of_a_long_task_goes_by_a_file() {
+    let scratch = Scratch::new();
+    let task = "한z".repeat(100_000);
+    let ask = scratch.ask("other").prompt(&task);
+    let first = scratch.prepare(&ask);
+    let ask = ask.after(first, true);
+    let again = scratch.prepare(&ask);
+    let path = scratch.surroundings.paths.prompt(ask.launch);
+    assert!(again.argv.last().unwrap().contains(path.to_str().unwrap()));
+    assert!(std::fs::read_to_string(&path).unwrap().ends_with(&task));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use agent_box_harness::{Harness, PrepareError, Prepared, Request, Surroundings};
 use agent_box_session::paths::Paths;
 use agent_box_session::{
-    Agent, Entry, LaunchId, LaunchRecord, LaunchState, ProcessRef, SessionId, SessionName,
-    SessionSpec, Timestamp, WebhookPaths,
+    Agent, Ending, Entry, Exit, LaunchId, LaunchRecord, LaunchState, ProcessRef, SessionId,
+    SessionName, SessionSpec, Timestamp, WebhookPaths,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -218,6 +218,15 @@ impl Ask {
         self.entry.has_run = true;
         self.record = Some(record);
         self.launch = LaunchId::from_uuid(Uuid::now_v7());
+        self
+    }
+
+    /// Its launcher saw the end.
+    pub(crate) fn ended(mut self, ending: Ending) -> Self {
+        let at = Timestamp::from_millis(1);
+        let exit = Exit::Code(0);
+        let record = self.record.as_mut().unwrap();
+        record.state = LaunchState::Ended { started: at, at, exit, ending, needs_login: false };
         self
     }
 }

@@ -169,15 +169,35 @@ fn launch_sentences(record: &LaunchRecord) -> Vec<String> {
             });
         }
     }
-    if record.prompt.is_some() && !record.prompt_proven && record.agent.keeps_transcripts() {
-        lines.push(format!(
+    lines.extend(prompt_sentence(record));
+    lines.extend(record.notes.iter().cloned());
+    lines
+}
+
+/// What becomes of a kickoff prompt of which nobody knows that it was followed.
+fn prompt_sentence(record: &LaunchRecord) -> Option<String> {
+    let is_open = record.prompt.is_some() && !record.prompt_proven;
+    if is_open && record.agent.keeps_transcripts() {
+        return Some(format!(
             "its kickoff prompt was handed over {} time(s); the next start looks for it in the \
              transcript and hands it over again only if it is not there",
             record.prompt_handed
         ));
     }
-    lines.extend(record.notes.iter().cloned());
-    lines
+    if !is_open || record.prompt_handed == 0 {
+        return None;
+    }
+    let text = match record.state {
+        LaunchState::Ended { ending: Ending::Parked, .. } => {
+            "its task counts as done, so a restart begins without it; `agent-box add` gives it to \
+             a new session"
+        }
+        _ => {
+            "its agent cannot resume: after an end that was not its own it is told its task again, \
+             and that it ran before"
+        }
+    };
+    Some(text.to_owned())
 }
 
 /// How an agent ended, in words.
