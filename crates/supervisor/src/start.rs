@@ -313,6 +313,12 @@ impl Starter {
             Ok(true)
         })?;
         testpoint::hit("supervisor.after-record");
+        // Said only now: a launcher may have reported its end between the look and the lock.
+        if written && let Some((launch, LaunchState::Starting { .. })) = planned.base {
+            let text = "its launcher vanished, so nobody saw the end";
+            let event = Event::new(self.store.now(), EventKind::Exit, text);
+            self.note(&event.about(planned.session, &record.name).in_launch(launch));
+        }
         Ok(written)
     }
 
@@ -396,17 +402,16 @@ impl Starter {
             ..blank
         };
         let trouble = self.trouble_of(kind, text, last);
+        let record = LaunchRecord { trouble: Some(trouble.clone()), ..record };
+        if !self.commit(planned, &record)? {
+            return Ok(Started::Overtaken);
+        }
         if last.and_then(|last| last.trouble.as_ref()).map(|it| &it.text) != Some(&trouble.text) {
             let event = Event::new(self.store.now(), EventKind::Trouble, trouble.text.clone())
                 .about(planned.session, name);
             self.note(&event);
         }
-        let record = LaunchRecord { trouble: Some(trouble.clone()), ..record };
-        if self.commit(planned, &record)? {
-            Ok(Started::Troubled(trouble))
-        } else {
-            Ok(Started::Overtaken)
-        }
+        Ok(Started::Troubled(trouble))
     }
 
     fn trouble_of(&self, kind: TroubleKind, text: String, last: Option<&LaunchRecord>) -> Trouble {

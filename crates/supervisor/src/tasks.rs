@@ -1,7 +1,7 @@
 //! The blocking halves of the supervisor's tasks: each carries out one planned action and records
 //! what the next look could not know.
 
-use agent_box_session::{LaunchState, SessionId, Settled};
+use agent_box_session::{SessionId, Settled};
 use agent_box_session_store::{Change, Event, EventKind, TransactError};
 use agent_box_tmux_driver::Name;
 
@@ -9,16 +9,6 @@ use crate::start::{Planned, Started, Starter};
 
 /// Carries out a start and records what the next pass could not know.
 pub(crate) fn report_start(starter: &Starter, planned: &Planned) {
-    if let Some((launch, LaunchState::Starting { .. })) = &planned.base {
-        let mut event = Event::new(
-            starter.now(),
-            EventKind::Exit,
-            "its launcher vanished, so nobody saw the end; starting again",
-        )
-        .in_launch(*launch);
-        event.session = Some(planned.session);
-        let _ = starter.store.journal().append(&event);
-    }
     match starter.start(planned) {
         Ok(Started::Asked(launch)) => {
             tracing::info!(session = %planned.session, %launch, "asked tmux for a session");
