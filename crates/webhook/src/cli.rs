@@ -10,13 +10,16 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 pub(crate) mod context;
 mod deliveries;
+mod inbox;
 pub(crate) mod print;
 mod read;
+mod receiver;
 mod serve;
 mod sources;
 mod subscriptions;
 
 pub use context::Context;
+pub use receiver::concerns;
 
 /// Signed events from outside: who may send, who is told, and what starts a session.
 #[derive(Debug, Parser)]

@@ -15,8 +15,8 @@ use tokio::time::{Duration, timeout};
 
 use self::age::{Span, ago};
 use super::print::{self, DONE, FAILED, MISUSED};
-use super::{Context, Done, block_on};
-use crate::inbox::{Criteria, Delivery, InboxError, Look, ReadOnly, Reference, Relation};
+use super::{Context, Done, block_on, inbox};
+use crate::inbox::{Criteria, Delivery, InboxError, Look, Reference, Relation};
 use crate::now_ms;
 use crate::peers::Client;
 
@@ -41,6 +41,8 @@ The receiver must run. The first delivery stays as it is.
 Exit codes: 0 done, 1 it is still on its way, its body is gone or nobody answers, 2 misused.")]
     Replay(Replay),
     /// Say how the receiver is, what waits, and what has been counted
+    #[command(after_help = "\
+Exit codes: 0 said, 1 also said, but the inbox cannot be read, 2 misused.")]
     Status(Status),
 }
 
@@ -98,10 +100,8 @@ pub(crate) fn run(verb: &Verb, context: &Context) -> Done {
             let Some(reference) = Reference::parse(&asked.delivery) else {
                 return Ok(misnamed(&asked.delivery));
             };
-            let Some(inbox) = ReadOnly::open(&context.paths.inbox())? else {
-                return Ok(print::refuse(FAILED, NO_INBOX));
-            };
-            let stories = inbox.look(|look| explain::stories(look, &reference))?;
+            let stories = inbox::look(context, |look| explain::stories(look, &reference))?;
+            let Some(stories) = stories else { return Ok(print::refuse(FAILED, NO_INBOX)) };
             if stories.is_empty() {
                 return Ok(unknown(&asked.delivery));
             }
@@ -131,8 +131,8 @@ fn list(asked: &List, context: &Context) -> Done {
         since_ms: asked.since.map(|span| now.saturating_sub(span.ms())),
     };
     let limit = usize::from(asked.number);
-    let found = match ReadOnly::open(&context.paths.inbox())? {
-        Some(inbox) => inbox.look(|look| look.list(&criteria, limit))?,
+    let found = match inbox::look(context, |look| look.list(&criteria, limit))? {
+        Some(found) => found,
         None if asked.json => Vec::new(),
         None => {
             print::line(NO_INBOX);
@@ -211,10 +211,8 @@ fn as_json(delivery: &Delivery) -> Value {
 
 fn replay(text: &str, context: &Context) -> Done {
     let Some(reference) = Reference::parse(text) else { return Ok(misnamed(text)) };
-    let found = match ReadOnly::open(&context.paths.inbox())? {
-        Some(inbox) => inbox.look(|look| replayable(look, &reference))?,
-        None => return Ok(print::refuse(FAILED, NO_INBOX)),
-    };
+    let found = inbox::look(context, |look| replayable(look, &reference))?;
+    let Some(found) = found else { return Ok(print::refuse(FAILED, NO_INBOX)) };
     let delivery = match &found[..] {
         [] => return Ok(unknown(text)),
         [one] => one,

@@ -41,7 +41,7 @@ Exit codes: 0 done, 1 something failed, 2 misused.")]
     #[command(after_help = "\
 Examples:
   agent-box webhook emit github '{\"repository\":{\"full_name\":\"o/r\"}}' --event push
-  agent-box webhook emit github - --event workflow_run < failed-run.json
+  agent-box webhook emit github failed-run.json --event workflow_run
 
 Exit codes: 0 stored, 1 something failed or was refused, 2 misused or no JSON.")]
     Emit(Emit),
@@ -111,8 +111,8 @@ pub(crate) struct DropOld {
 pub(crate) struct Emit {
     /// As which source
     source: String,
-    /// The body, byte for byte; `-` reads it from stdin
-    #[arg(default_value = "{}", value_name = "JSON")]
+    /// The body, byte for byte, or the file that holds it; `-` reads it from stdin
+    #[arg(default_value = "{}", value_name = "JSON|FILE")]
     body: String,
     /// What happened, for sources that say so in a header
     #[arg(long, value_name = "KIND")]

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use agent_box_event::{Cut, sanitize};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::look::Look;
@@ -160,7 +161,8 @@ fn check_pages(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 fn damaged(path: &Path, what: &str) -> InboxError {
-    InboxError::Damaged { path: path.to_owned(), what: what.to_owned() }
+    // SQLite tells of each page on a line of its own; an error is one line, in a log as well.
+    InboxError::Damaged { path: path.to_owned(), what: sanitize(what, Cut::NONE) }
 }
 
 /// What SQLite's error means for the file.

@@ -8,6 +8,7 @@ mod doors;
 mod engine;
 mod examples;
 mod filters;
+mod health;
 mod inbox;
 mod ingress;
 mod mcp;

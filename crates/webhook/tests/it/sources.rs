@@ -309,6 +309,27 @@ fn emit_signs_the_exact_bytes_in_every_scheme() {
 }
 
 #[test]
+fn emit_takes_a_file_and_says_what_it_wants_otherwise() {
+    let receiver = Receiver::new();
+    let scene = scene_of(&receiver);
+    let body = "{ \"n\": 1.0 }\n";
+    put(&scene.home().join("run.json"), body);
+    put(&scene.home().join("broken.json"), "{");
+    scene.run(&["emit", "github", "run.json", "--event", "push"]).expect(0);
+    assert_eq!(receiver.stored()[0].body, body.as_bytes(), "byte for byte");
+    for (word, said) in [
+        ("nowhere.json", "`nowhere.json` is neither JSON"),
+        ("nowhere.json", "a file that holds it, or `-` for standard input"),
+        ("broken.json", "broken.json: the body is no JSON"),
+        (".", ".: cannot be read"),
+    ] {
+        let done = scene.run(&["emit", "github", word]).expect(2);
+        assert!(done.stderr.contains(said), "{done:?}");
+    }
+    assert_eq!(receiver.stored().len(), 1);
+}
+
+#[test]
 fn emit_names_what_happened_and_what_went_wrong() {
     let receiver = Receiver::new();
     let scene = scene_of(&receiver);
@@ -318,7 +339,7 @@ fn emit_names_what_happened_and_what_went_wrong() {
     let said: Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!((said["status"].as_u64(), receiver.stored().len()), (Some(200), 2));
     let bad = scene.run(&["emit", "github", "{"]).expect(2);
-    assert!(bad.stderr.contains("no JSON"), "{bad:?}");
+    assert!(bad.stderr.contains("neither JSON (EOF"), "{bad:?}");
     scene.run(&["emit", "a/b", "{}"]).expect(2);
     scene.run(&["emit"]).expect(2);
     scene.run(&["emit", "github", "{}", "--event", "a\nb"]).expect(2);

@@ -6,17 +6,17 @@ use std::fs;
 use std::path::Path;
 
 use agent_box_event::contract::{RefusalRecord, Status};
-use agent_box_event::{WaitReason, print_rfc3339};
+use agent_box_event::{Cut, WaitReason, print_rfc3339, sanitize};
 use agent_box_session::WebhookPaths;
 use agent_box_session::paths::Paths;
 use serde_json::{Map, Value, json};
 
 use super::age::ago;
 use super::{NO_INBOX, print};
-use crate::cli::print::DONE;
-use crate::cli::{Context, block_on};
+use crate::cli::print::{DONE, FAILED};
+use crate::cli::{Context, block_on, inbox, receiver};
 use crate::filters::Owner;
-use crate::inbox::{Counters, ReadOnly, WaitingSession};
+use crate::inbox::{Counters, WaitingSession};
 use crate::ingress::{RefusalCount, SourceSettings, Sources};
 use crate::{disk, now_ms, serve, to_event_json};
 
@@ -50,24 +50,19 @@ pub(super) fn run(is_json: bool, context: &Context) -> u8 {
     for warning in seen.warnings() {
         print::warn(&warning);
     }
-    DONE
+    if seen.inbox.is_err() { FAILED } else { DONE }
 }
 
 fn look(context: &Context, now: u64) -> Seen {
     let paths = &context.paths;
-    let receiver = read_json(&paths.receiver());
-    let pid = receiver.as_ref().and_then(|said| said["pid"].as_u64());
-    let open = || {
-        let Some(inbox) = ReadOnly::open(&paths.inbox())? else { return Ok(None) };
-        inbox.look(|look| Ok(Some((look.counters()?, look.waiting_sessions()?))))
-    };
+    let looked = inbox::look(context, |look| Ok((look.counters()?, look.waiting_sessions()?)));
     let refusals = Paths::new(&context.home, "").state().join("webhook-spawn-refused.json");
     let refused = read_json(&refusals);
     let asked = block_on(serve::wrapper(context).status());
     Seen {
-        is_running: pid.is_some_and(is_alive),
-        receiver,
-        inbox: open().map_err(|error: crate::inbox::InboxError| print::chain(&error)),
+        is_running: receiver::is_running(paths),
+        receiver: read_json(&paths.receiver()),
+        inbox: looked.map_err(|error| sanitize(&print::chain(&error), Cut::NONE)),
         sources: Sources::read(paths),
         turned_away: RefusalCount::read(paths),
         subscribed: context.listing(&Owner::of_key(context.key().as_deref()), now).to_json(now),
@@ -133,11 +128,7 @@ impl Seen {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let sources = self.sources.iter().flat_map(|source| {
-            source.problems.iter().map(|problem| format!("source {}: {problem}", source.name))
-        });
-        let mut warnings: Vec<String> = self.sources.problems.clone();
-        warnings.extend(sources);
+        let mut warnings = receiver::source_problems(&self.sources);
         warnings.extend(self.inbox.as_ref().err().cloned());
         warnings.extend(self.dispatch_warning());
         warnings
@@ -228,7 +219,7 @@ impl Seen {
 
     /// For people: what, and how it is.
     fn lines(&self, context: &Context, now: u64) -> Vec<(&'static str, String)> {
-        let mut lines = vec![("receiver", self.receiver_text())];
+        let mut lines = vec![("receiver", self.receiver_text(context))];
         let sources: Vec<String> = self.sources.iter().map(source_text).collect();
         lines.push((
             "sources",
@@ -285,7 +276,7 @@ impl Seen {
         lines
     }
 
-    fn receiver_text(&self) -> String {
+    fn receiver_text(&self, context: &Context) -> String {
         let Some(said) = &self.receiver else {
             return NO_INBOX.to_owned();
         };
@@ -294,9 +285,8 @@ impl Seen {
         if self.is_running {
             format!("runs as pid {pid} since {}, version {}", text("startedAt"), text("version"))
         } else {
-            "does not run; start it with `agent-box up` or `agent-box webhook serve`; what comes \
-             meanwhile is not taken in"
-                .to_owned()
+            let starter = receiver::starter(context);
+            format!("does not run; start it with {starter}; what comes meanwhile is not taken in")
         }
     }
 

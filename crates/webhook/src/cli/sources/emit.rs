@@ -1,9 +1,11 @@
 //! `emit`: a signed body for the receiver of this machine.
 
-use std::io::Read as _;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::PathBuf;
 
 use agent_box_session::env;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::super::print::{self, DONE, FAILED, MISUSED};
@@ -21,16 +23,10 @@ pub(super) fn run(emit: &Emit, context: &Context) -> Done {
         Ok(name) => name,
         Err(code) => return Ok(code),
     };
-    let body = if emit.body == "-" {
-        let mut body = Vec::new();
-        std::io::stdin().take(MAX_BODY).read_to_end(&mut body)?;
-        body
-    } else {
-        emit.body.clone().into_bytes()
+    let body = match body(&emit.body) {
+        Ok(body) => body,
+        Err(reason) => return Ok(print::refuse(MISUSED, &reason)),
     };
-    if let Err(error) = serde_json::from_slice::<Value>(&body) {
-        return Ok(print::refuse(MISUSED, &format!("the body is no JSON ({error})")));
-    }
     let sources = Sources::read(&context.paths);
     let settings = match signing(&sources, Some(name.as_str())) {
         Ok(settings) => settings,
@@ -62,10 +58,34 @@ pub(super) fn run(emit: &Emit, context: &Context) -> Done {
     Ok(print::refuse(FAILED, &format!("the receiver says {} {}", answer.status, answer.text)))
 }
 
+/// The body that a word stands for, or why there is none. What is JSON is no file's name.
+fn body(word: &str) -> Result<Vec<u8>, String> {
+    let is_json = |bytes: &[u8]| serde_json::from_slice::<IgnoredAny>(bytes).map(drop);
+    let (place, opened): (_, io::Result<Box<dyn Read>>) = match is_json(word.as_bytes()) {
+        Ok(()) => return Ok(word.as_bytes().to_owned()),
+        Err(_) if word == "-" => ("stdin", Ok(Box::new(io::stdin()))),
+        Err(error) => match File::open(word) {
+            Err(missing) if missing.kind() == io::ErrorKind::NotFound => {
+                return Err(format!(
+                    "`{}` is neither JSON ({error}) nor a file; give the body itself, a file that \
+                     holds it, or `-` for standard input",
+                    word.chars().take(80).collect::<String>()
+                ));
+            }
+            opened => (word, opened.map(|file| Box::new(file) as _)),
+        },
+    };
+    let mut body = Vec::new();
+    let read = opened.and_then(|it| it.take(MAX_BODY).read_to_end(&mut body));
+    read.map_err(|error| format!("{place}: cannot be read ({error})"))?;
+    is_json(&body).map_err(|error| format!("{place}: the body is no JSON ({error})"))?;
+    Ok(body)
+}
+
 /// 16 hexadecimal digits.
-pub(super) fn random_id() -> std::io::Result<String> {
+pub(super) fn random_id() -> io::Result<String> {
     let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(format!("{:016x}", u64::from_be_bytes(bytes)))
 }
 

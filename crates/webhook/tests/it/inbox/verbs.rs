@@ -199,7 +199,7 @@ async fn a_damaged_inbox_is_told_and_left_alone() {
         let said = scene.run(words).expect(1).stderr;
         assert!(said.contains("damaged") && said.contains(".recover"), "{said}");
     }
-    let done = scene.run(&["status"]).expect(0);
+    let done = scene.run(&["status"]).expect(1);
     assert!(done.stderr.contains("the inbox is damaged"), "{}", done.stderr);
     let status: Value = serde_json::from_str(&done.stdout).unwrap();
     assert!(status["inbox"]["problem"].as_str().unwrap().contains("damaged"), "{status}");
