@@ -50,7 +50,12 @@ impl Surrounded {
             };
         };
         if entry.stopped {
-            return waiting(&format!("it is stopped; `agent-box restart {name}` starts it"));
+            let reason = format!("it is stopped; `agent-box restart {name}` starts it");
+            return match &entry.spec.agent {
+                // It hears of nothing but what it is told: an answer would end the offers.
+                Some(Agent::Codex) => Err(DeliverError::NotNow { name: name.to_string(), reason }),
+                _ => Ok(Told::Waiting(reason)),
+            };
         }
         match &entry.spec.agent {
             Some(Agent::Claude) => waiting("its hook hands it over when a turn starts or ends"),

@@ -22,7 +22,7 @@ fn each_kind_of_session_is_answered_for() {
     let scene = Scene::new();
     let claude = scene.add("a", Agent::Claude);
     let shell = scene.add("b", Agent::Shell);
-    let stopped = scene.add("c", Agent::Codex);
+    let stopped = scene.add("c", Agent::Claude);
     scene.stop("c");
     let gone = scene.add("d", Agent::Codex);
     scene.remove("d");
@@ -40,6 +40,21 @@ fn each_kind_of_session_is_answered_for() {
     scene.test_box.put(".config/agent-box/sessions.json", "{");
     let damaged = scene.test_box.command(&words).stdin("hello").run().expect_code(1);
     assert_eq!(damaged.stdout, "");
+}
+
+/// Its only way to hear of an event is to be told, and what was answered for is not offered again.
+#[test]
+fn a_stopped_codex_is_not_answered_for() {
+    let (_directory, scene) = beside("exec cat >$HOME/heard");
+    let session = scene.add("c", Agent::Codex);
+    scene.stop("c");
+    let words = ["deliver", "--session-id", &session.to_string()];
+    let later = scene.test_box.command(&words).stdin("hello").run().expect_code(1);
+    assert_eq!((later.stdout.as_str(), scene.test_box.read("heard").as_str()), ("", ""));
+    assert!(later.stderr.contains("agent-box restart c"), "{}", later.stderr);
+    scene.restart("c");
+    assert_eq!(deliver(&scene, session, "hello"), json!({"told": "delivered"}));
+    assert_eq!(scene.test_box.read("heard"), "hello");
 }
 
 /// A scene whose wrapper has an `agent-box` beside it that keeps what it was given.

@@ -71,6 +71,12 @@ impl Scene {
         self.store.transact(change, |tx| tx.stop(&name, "test")).unwrap();
     }
 
+    pub(crate) fn restart(&self, name: &str) {
+        let change = Change::Operator { by: "test".to_owned(), summary: "restart".to_owned() };
+        let name = SessionName::parse(name).unwrap();
+        self.store.transact(change, |tx| tx.restart(&name)).unwrap();
+    }
+
     /// The registry's file; an empty object on a fresh box.
     pub(crate) fn registry(&self) -> Value {
         let text = std::fs::read(self.test_box.registry()).unwrap_or_else(|_| b"{}".to_vec());
