@@ -1,12 +1,17 @@
 //! What people and programs read: tables, sentences, JSON, and the exit codes.
 #![expect(clippy::print_stderr, reason = "this module is the program's voice")]
 
+mod table;
+
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use agent_box_session_store::{Damage, Event, ReadError};
 use agent_box_supervisor::operator::{AddError, ExplainError, UndoFault, VerbError};
+use rustix::termios::tcgetwinsize;
 use serde_json::{Value, json};
+
+use table::Table;
 
 /// Done.
 pub(crate) const DONE: u8 = 0;
@@ -62,30 +67,17 @@ fn spell_out(text: &str, spelling: impl Fn(char) -> String) -> String {
     out
 }
 
-/// A table with a header, columns as wide as their longest cell.
+/// A table with a header, columns as wide as their longest cell; where the terminal is too narrow
+/// for that, as [`Table`] lays it out.
 pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) {
+    let stdout = std::io::stdout();
+    let size = tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col));
+    let columns = size.filter(|columns| *columns > 0).unwrap_or(usize::MAX);
     // Before they are measured.
-    let rows: Vec<Vec<String>> =
-        rows.iter().map(|row| row.iter().map(|cell| inert(cell)).collect()).collect();
-    let widths: Vec<usize> = (0..header.len())
-        .map(|column| {
-            let cells = rows.iter().filter_map(|row| row.get(column)).map(|it| it.chars().count());
-            cells.chain([header[column].len()]).max().unwrap_or(0)
-        })
-        .collect();
-    let line = |cells: &[&str]| {
-        let mut text = String::new();
-        for (cell, width) in cells.iter().zip(&widths) {
-            let padding = width.saturating_sub(cell.chars().count());
-            text.push_str(cell);
-            text.extend(std::iter::repeat_n(' ', padding + 2));
-        }
-        text.trim_end().to_owned()
-    };
-    let body = rows.iter().map(|row| line(&row.iter().map(String::as_str).collect::<Vec<_>>()));
+    let rows = rows.iter().map(|row| row.iter().map(|cell| inert(cell)).collect()).collect();
+    let text = Table::new(header, rows).lay_out(columns);
     // The whole table in one write: a hundred sessions are no hundred system calls.
-    let text: Vec<String> = std::iter::once(line(header)).chain(body).collect();
-    let _ = std::io::stdout().lock().write_all((text.join("\n") + "\n").as_bytes());
+    let _ = stdout.lock().write_all(text.as_bytes());
 }
 
 /// Says what went wrong, with its causes, and picks the exit code.

@@ -9,7 +9,8 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::PrepareError;
 
-const LONGEST_WORD: usize = 128 * 1024;
+/// A word of a program's arguments or environment is shorter than this, in bytes.
+pub const LONGEST_WORD: usize = 128 * 1024;
 const MOST: u64 = 6 * 1024 * 1024;
 /// Kept free for what the pane's terminal adds, the program's path and the kernel's own words.
 const RESERVE: u64 = 64 * 1024;

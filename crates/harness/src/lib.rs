@@ -49,6 +49,7 @@ mod state_file;
 mod surroundings;
 mod tell;
 
+pub use argument_space::LONGEST_WORD;
 pub use harness::{Harness, Prepared, Request};
 pub use hook::{Rotation, session_start_hook};
 pub use prepare_error::PrepareError;

@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use agent_box_harness::LONGEST_WORD;
 use agent_box_session::{Agent, SessionSpec, env};
 use agent_box_supervisor::operator::{
     AddError, AddRequest, EndVerb, Ended, LimitsChange, VerbError,
@@ -148,7 +149,9 @@ pub(crate) fn stop(surrounded: &Surrounded, name: &str, json: bool) -> Result<Ex
 
 pub(crate) fn restart(surrounded: &Surrounded, restart: Restart) -> Result<ExitCode> {
     let words = |ended: &Ended| {
-        if ended.supervised {
+        if let Some(damage) = &ended.damage {
+            format!("session '{}' was ended and does not start again: {damage}", ended.name)
+        } else if ended.supervised {
             format!("session '{}' restarts; the supervisor brings it back", ended.name)
         } else {
             let starter = surrounded.store.paths().starter();
@@ -170,7 +173,8 @@ pub(crate) fn restart(surrounded: &Surrounded, restart: Restart) -> Result<ExitC
                 print::line("no session is to be restarted");
             }
         }
-        return Ok(ExitCode::from(print::DONE));
+        let is_damaged = ended.iter().any(|one| one.damage.is_some());
+        return Ok(ExitCode::from(if is_damaged { print::FAULT } else { print::DONE }));
     };
     end(surrounded, EndVerb::Restart, &name, restart.output.json, words)
 }
@@ -186,12 +190,18 @@ fn end(
         Ok(name) => name,
         Err(refused) => return Ok(refused),
     };
-    match surrounded.operator(BY).end(verb, &name) {
-        Ok(ended) if json => print::json(&ended_json(&ended)),
-        Ok(ended) => print::line(&words(&ended)),
+    let ended = match surrounded.operator(BY).end(verb, &name) {
+        Ok(ended) => ended,
         Err(error) => return verb_error(error),
+    };
+    if json {
+        print::json(&ended_json(&ended));
+    } else {
+        print::line(&words(&ended));
     }
-    Ok(ExitCode::from(print::DONE))
+    // What is to stay ended is, whatever its record says.
+    let is_half_done = verb == EndVerb::Restart && ended.damage.is_some();
+    Ok(ExitCode::from(if is_half_done { print::FAULT } else { print::DONE }))
 }
 
 fn ended_json(ended: &Ended) -> Value {
@@ -201,6 +211,7 @@ fn ended_json(ended: &Ended) -> Value {
         "already": ended.already,
         "leftToSupervisor": ended.left_to_supervisor,
         "supervised": ended.supervised,
+        "damage": ended.damage,
     })
 }
 
@@ -327,6 +338,14 @@ pub(crate) fn env(surrounded: &Surrounded, verb: Env) -> Result<ExitCode> {
         }
         Env::Set { key, value } => {
             let value = if value == "-" { value_from_stdin()? } else { value };
+            // With it in the file no session could start.
+            if key.len() + 1 + value.len() >= LONGEST_WORD {
+                return Ok(print::refuse(&format!(
+                    "the value of {key} has {} bytes, and a variable of a program holds less than \
+                     {LONGEST_WORD}; put it into a file and let the variable name that file",
+                    value.len()
+                )));
+            }
             let edited = store.edit_env(|file| file.set(&key, &value));
             if let Some(refused) = env_refusal(edited)? {
                 return Ok(refused);

@@ -1,5 +1,6 @@
 //! The verbs that only look.
 
+use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt as _;
 use std::process::ExitCode;
 
@@ -7,12 +8,14 @@ use agent_box_session::{Agent, LaunchRecord, SessionName, SessionState};
 use agent_box_session_store::{Filter, ReadError};
 use agent_box_supervisor::operator::{ExplainError, Explanation, List, Row};
 use agent_box_tmux_driver::SessionTarget;
+use agent_box_webhook::cli::concerns;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use super::name_of;
 use crate::print;
 use crate::surroundings::Surrounded;
+use crate::webhooks;
 
 pub(crate) fn list(surrounded: &Surrounded, json: bool) -> Result<ExitCode> {
     let list = surrounded.operator("cli").list()?;
@@ -93,7 +96,10 @@ fn state_json(state: &SessionState) -> Value {
 
 /// How the box itself is, whatever its sessions do.
 pub(crate) fn status(surrounded: &Surrounded, json: bool) -> ExitCode {
-    let status = surrounded.operator("cli").status();
+    let mut status = surrounded.operator("cli").status();
+    if let Ok(context) = webhooks::context() {
+        status.concerns.extend(concerns(&context));
+    }
     let damage = status.damage.as_ref().map(ToString::to_string);
     if json {
         print::json(&json!({
@@ -321,13 +327,28 @@ pub(crate) fn log(
         Err(refused) => return Ok(refused),
     };
     let asked = name.clone();
-    let events = surrounded.store.journal().read(&Filter { session: None, name }, lines)?;
+    // By id where there is one: an earlier holder of the name has a past of its own.
+    let listed = name
+        .as_ref()
+        .and_then(|name| surrounded.store.read_settled().ok()?.registry.entry(name)?.id);
+    let filter = match listed {
+        Some(id) => Filter { session: Some(id), name: None },
+        None => Filter { session: None, name },
+    };
+    let events = surrounded.store.journal().read(&filter, lines)?;
     for event in &events {
         if json {
             print::json(&print::event_json(event));
         } else {
             print::line(&print::event_line(event));
         }
+    }
+    let holders: BTreeSet<_> = events.iter().filter_map(|event| event.session).collect();
+    if let Some(name) = asked.as_ref().filter(|_| listed.is_none() && holders.len() > 1 && !json) {
+        let count = holders.len();
+        print::warn(&format!(
+            "{count} sessions had the name `{name}`, and these are events of all"
+        ));
     }
     if events.is_empty() && lines > 0 {
         if let Some(name) = asked {

@@ -3,11 +3,11 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};
 
-use agent_box_testkit::{TestBox, process, within};
+use agent_box_testkit::{PrivateTmux, TestBox, process, within};
 use serde_json::Value;
 
 use crate::scene::{
-    add_claude, ask, id_of, parse, put_registry, quiet_box, say, state, supervised_box,
+    PROGRAM, add_claude, ask, id_of, parse, put_registry, quiet_box, say, state, supervised_box,
     wait_launches, wait_state,
 };
 
@@ -207,4 +207,42 @@ fn a_prompt_that_would_slow_the_list_down_is_refused_and_says_what_to_do() {
     let refused = refused.stdin("x".repeat((4 << 20) + 1)).run().expect_code(2);
     assert!(refused.stderr.contains("put it into a file"), "{}", refused.stderr);
     assert!(refused.stderr.len() < 500);
+}
+
+#[test]
+fn the_log_of_a_name_is_that_of_the_session_that_has_it_now() {
+    let scene = quiet_box();
+    for _ in 0..2 {
+        add_claude(&scene, "one", &[]);
+        say(&scene, &["stop", "one"]);
+        say(&scene, &["rm", "one"]);
+    }
+    let both = scene.run(&["log", "one"]).expect_success();
+    assert!(both.stderr.contains("2 sessions had the name `one`"), "{}", both.stderr);
+    add_claude(&scene, "one", &[]);
+    let id = id_of(&scene, "one");
+    let log = say(&scene, &["log", "one", "--json"]);
+    let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(!events.is_empty() && events.iter().all(|event| event["id"] == id.as_str()), "{log}");
+}
+
+#[test]
+fn a_list_on_a_narrow_terminal_is_readable_and_cuts_no_name() {
+    let scene = quiet_box();
+    let name = "hook-an-organisation-with-a-repository-0a1b";
+    add_claude(&scene, name, &[]);
+    say(&scene, &["stop", name]);
+    let list = format!("stty cols 40; {PROGRAM} ls; exec sleep 1000");
+    let variables = scene.environment().iter();
+    let words = variables.map(|(key, value)| format!("{}={}", key.display(), value.display()));
+    let words: Vec<String> = ["env".to_owned()].into_iter().chain(words).collect();
+    let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+    words.extend(["sh", "-c", &list]);
+    let tmux = PrivateTmux::new(scene.home().join("run/outer"), scene.home());
+    tmux.start("view", &words);
+    within(10).until("the list is there", || tmux.screen("view").contains("stopped"));
+    let screen = tmux.screen("view");
+    let lines: Vec<&str> = screen.lines().filter(|line| !line.is_empty()).collect();
+    let expected = ["NAME", "  AGENT  STATE", name, "  claude  stopped(by cli)"];
+    assert_eq!(lines[..4], expected, "{screen}");
 }

@@ -47,6 +47,11 @@ fn a_damaged_record_explains_itself_and_has_a_way_out() {
     damage_record(&scene, "one");
     let why = say(&scene, &["why", "one"]);
     assert!(why.contains("is damaged at byte") && why.contains("move the file away"), "{why}");
+    // Not "the supervisor brings it back": with this record it does not.
+    let restart = scene.run(&["restart", "one"]).expect_code(1).stdout;
+    for said in ["was ended and does not start again", "is damaged at byte", "move the file away"] {
+        assert!(restart.contains(said), "{restart}");
+    }
     // The way that it names.
     say(&scene, &["stop", "one"]);
     let id = id_of(&scene, "one");

@@ -116,3 +116,14 @@ fn c42_values_arrive_exactly_and_are_seen_nowhere() {
     scene.run(&["env", "set", "1BAD", "x"]).expect_code(2);
     assert_eq!(state(&scene, "one"), "live");
 }
+
+#[test]
+fn a_value_that_no_program_can_get_is_refused_before_it_is_written() {
+    let scene = quiet_box();
+    let set =
+        |length: usize| scene.command(&["env", "set", "BIG", "-"]).stdin("x".repeat(length)).run();
+    let refused = set(128 * 1024 - 4).expect_code(2).stderr;
+    assert!(refused.contains("BIG has 131068 bytes") && refused.contains("a file"), "{refused}");
+    assert_eq!(scene.read(".config/agent-box/env"), "");
+    set(128 * 1024 - 5).expect_success();
+}

@@ -11,6 +11,7 @@ use thiserror::Error;
 use super::Operator;
 use crate::ending::{EndError, Target, end_launch, is_inside};
 use crate::process::launches_beside;
+use crate::tasks::chain;
 
 /// Which verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,8 @@ pub struct Ended {
     pub left_to_supervisor: bool,
     /// Whether a supervisor runs (a restarted session waits for one).
     pub supervised: bool,
+    /// Why its launch record cannot be read, and what to do: until then it is not started.
+    pub damage: Option<String>,
 }
 
 /// Why a verb did not (fully) happen.
@@ -129,6 +132,7 @@ impl Operator {
             event = event.about(session, name);
         }
         let noted = self.store.journal().append(&event);
+        let damage = committed.record.as_ref().err().map(|error| chain(error));
         let ended = match committed.session {
             Some(session) if !inside => self.end_launches(session, name, committed.record),
             _ => Ok(()),
@@ -152,6 +156,7 @@ impl Operator {
             already: committed.already,
             left_to_supervisor: inside,
             supervised,
+            damage,
         })
     }
 
