@@ -215,7 +215,7 @@ fn run_agent(
     };
     watch.terminal.reset();
     if let Some(words) = &words {
-        let _ = last_words::keep(&report.place.paths.last_words(report.place.session), words);
+        let _ = last_words::keep(&report.place.paths, report.place.session, words);
     }
     let needs_login = words.is_some_and(|words| last_words::ask_to_sign_in(&words, &login_hints));
     let end = Ended { started, at, exit, asked: end.asked, needs_login };

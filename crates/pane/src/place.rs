@@ -1,6 +1,7 @@
 //! Which launch this is and where its box lives, from two words and the `TMUX` variable.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use agent_box_session::paths::Paths;
@@ -55,8 +56,9 @@ impl Place {
 
 /// Where the supervisor says that its tmux server listens.
 fn noted_socket(paths: &Paths) -> PathBuf {
-    let note = std::fs::read_to_string(paths.socket_note()).unwrap_or_default();
-    PathBuf::from(note.trim_end_matches('\n'))
+    let note = agent_box_disk::read(&paths.socket_note(), 1).unwrap_or_default();
+    let path = note.strip_suffix(b"\n").unwrap_or(&note);
+    PathBuf::from(OsStr::from_bytes(path))
 }
 
 /// What tmux tells a pane: `socket,server pid,session number`.

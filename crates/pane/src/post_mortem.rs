@@ -14,6 +14,7 @@ use rustix::event::PollFlags;
 use crate::chain;
 use crate::clock::Deadline;
 use crate::environment::Environment;
+use crate::last_words;
 use crate::place::Place;
 use crate::report::{Report, ReportError, describe_end};
 use crate::trampoline;
@@ -89,9 +90,8 @@ impl PostMortem<'_> {
             Ok(record) => record,
             Err(error) => return watch.terminal.say(&format!("[agent-box] {error}\n")),
         };
-        let file = self.place.paths.last_words(self.place.session);
-        let words = with_last_words.then(|| std::fs::read(file).ok()).flatten();
-        let words = words.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let kept = || last_words::kept(&self.place.paths, self.place.session);
+        let words = with_last_words.then(kept).flatten();
         watch.terminal.say(&describe(&record, words.as_deref()));
     }
 

@@ -51,9 +51,7 @@ mod sweep;
 mod transaction;
 mod undo;
 
-pub use agent_box_disk::{
-    Holder, IoError, LockError, remove as remove_file, replace as replace_file,
-};
+pub use agent_box_disk::{Holder, IoError, LockError};
 pub use claim::{ClaimError, LifetimeLock, SupervisorClaim};
 pub use document::{Damage, DamageKind, Document, ReadError};
 pub use env_file::{EditEnvError, EnvFile, KeyError, ReadEnvError, SetEnvError};

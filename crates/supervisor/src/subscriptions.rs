@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use agent_box_disk::{IoError, remove};
 use agent_box_session::{Registry, SessionName, WebhookPaths};
-use agent_box_session_store::{Change, IoError, Store, TransactError, remove_file};
+use agent_box_session_store::{Change, Store, TransactError};
 
 /// The subscriptions of one user's sessions, kept as files by the webhook programs.
 #[derive(Clone, Debug)]
@@ -22,7 +23,7 @@ impl Subscriptions {
     pub fn forget(&self, store: &Store, name: &SessionName) -> Result<(), IoError> {
         match store.read() {
             Ok(document) if !document.registry.is_taken(name.as_str()) => {
-                remove_file(&self.filter(name))
+                remove(&self.filter(name))
             }
             // Unreadable is not unlisted.
             _ => Ok(()),

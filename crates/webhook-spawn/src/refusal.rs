@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use agent_box_disk::{IoError, read, replace};
 use agent_box_event::contract::{RefusalRecord, Request};
-use agent_box_session_store::{IoError, replace_file};
 use serde_json::Value;
 
 use crate::json;
@@ -36,12 +36,12 @@ impl Surrounded {
         };
         let record = record.after(self.last_refusal().as_ref());
         let text = format!("{:#}\n", json::to_value(&record.to_json()));
-        replace_file(&path, &self.store.paths().state(), text.as_bytes())
+        replace(&path, &self.store.paths().state(), text.as_bytes())
     }
 
     /// What was noted last; a record that cannot be read is none.
     pub(crate) fn last_refusal(&self) -> Option<RefusalRecord> {
-        let text = std::fs::read(self.refusal_path()).ok()?;
+        let text = read(&self.refusal_path(), 1).ok()?;
         let value: Value = serde_json::from_slice(&text).ok()?;
         RefusalRecord::read(&json::from_value(&value))
     }

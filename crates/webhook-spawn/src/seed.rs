@@ -1,12 +1,10 @@
 //! A hook session's first subscription: the topic that it was started for.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 
+use agent_box_disk::{make_private_directory, remove, replace};
 use agent_box_event::{Topic, TopicPattern};
 use agent_box_session::{SessionName, WebhookPaths};
-use agent_box_session_store::{remove_file, replace_file};
 use serde_json::json;
 
 use crate::surrounded::Surrounded;
@@ -44,15 +42,14 @@ impl Surrounded {
             }],
         });
         let state = self.webhook.state();
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(state);
-        made.map_err(|error| format!("cannot make {}: {error}", state.display()))?;
-        replace_file(&self.filter(name), state, format!("{filter:#}\n").as_bytes())
+        make_private_directory(state)
+            .and_then(|()| replace(&self.filter(name), state, format!("{filter:#}\n").as_bytes()))
             .map_err(|error| format!("{error}: {}", error.source))
     }
 
     /// Takes the seed back after an add that failed.
     pub(crate) fn unseed(&self, name: &SessionName) {
         // What cannot be removed is swept by the supervisor's next start.
-        let _ = remove_file(&self.filter(name));
+        let _ = remove(&self.filter(name));
     }
 }

@@ -117,11 +117,12 @@ impl TestBox {
     pub(crate) fn tmux_with(&self, poison: &[(String, String)], record: &LaunchRecord) -> Pane<'_> {
         let words = self.words(record);
         let mut tmux = self.tmux(&["-f", "/dev/null", "new-session", "-d", "-s", "main"]);
-        tmux.args(["-x", "100", "-y", "30"]).args(words).envs(poison.iter().cloned());
-        let output = tmux.output().unwrap();
+        // Said by the same command: the pane of an agent that ends at once may be gone for another.
+        tmux.args(["-P", "-F", "#{pid} #{pane_pid}", "-x", "100", "-y", "30"]);
+        let output = tmux.args(words).envs(poison.iter().cloned()).output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        let pids = self.tmux_says(&["display-message", "-p", "-t", "=main:", "#{pid} #{pane_pid}"]);
-        let (server, launcher) = pids.split_once(' ').unwrap();
+        let pids = String::from_utf8(output.stdout).unwrap();
+        let (server, launcher) = pids.trim().split_once(' ').unwrap();
         let (server, launcher) = (server.parse().unwrap(), launcher.parse().unwrap());
         Pane { test_box: self, server, launcher }
     }
