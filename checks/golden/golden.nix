@@ -1,12 +1,13 @@
 # The text of everything the module puts on a box: path -> text.
 { nixpkgs, module, configuration }:
 let
+  lib = import (nixpkgs + "/lib");
   system = import (nixpkgs + "/nixos/lib/eval-config.nix") {
     system = "x86_64-linux";
-    lib = import (nixpkgs + "/lib");
-    modules = [ module configuration ];
+    inherit lib;
+    modules = [ module configuration { system.stateVersion = lib.trivial.release; } ];
   };
-  inherit (system) config lib;
+  inherit (system) config;
   named = prefix: lib.mapAttrs' (name: lib.nameValuePair "${prefix}/${name}");
   ours = lib.filterAttrs (name: _: lib.hasPrefix "agent-box-" name);
   guides = lib.filterAttrs (name: _: lib.hasPrefix "agent-box-guides/" name || name == "codex/config.toml");

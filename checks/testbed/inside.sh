@@ -23,8 +23,7 @@ for unit in /testbed/golden/*/units/*; do
   case $name in
     *.socket) continue ;;
     */agent-box-update.service) continue ;; # runs a switch of the whole system, as root
-    one-user/*-tmux.service) most=45 ;;
-    *-tmux.service) most=70 ;;              # with a sudo rule
+    *-tmux.service) if grep -q '^NoNewPrivileges=true' "$unit"; then most=45; else most=70; fi ;;
     *) most=20 ;;
   esac
   check "its exposure is at most $((most / 10)).$((most % 10))" \
@@ -94,6 +93,7 @@ check "the whole prompt is listed" jq -e --arg prompt "$prompt" '.sessions.task.
 check "nothing starts it" is_state alice task starting
 check "start" systemctl start agent-box-alice.service
 check "it is live" is_state alice task live
+check "in a group of its own" grep -q . "$group/$(id task)/agent/cgroup.procs"
 check "it has run and its prompt is consumed" \
   jq -e '.sessions.task | .hasRun == true and .initialPrompt == null' "$registry"
 check "the agent got the prompt once, as written" \

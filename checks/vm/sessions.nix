@@ -51,6 +51,17 @@
         ).strip()
         assert group.endswith("/agent/memory.max"), group
 
+    with subtest("so has one that comes later"):
+        groups = "ls -d /sys/fs/cgroup/system.slice/agent-box-alice-tmux.service/sessions/*/ | wc -l"
+        agent_box("alice", "add", "later", "--agent", "shell")
+        until("alice", "later", "live")
+        assert machine.succeed(groups).strip() == "3"
+        agent_box("alice", "rm", "later")
+        assert machine.succeed(groups).strip() == "2"
+
+    # It would lose the exit status of many that end.
+    machine.fail("grep -q libutempter $(readlink -f /run/agent-box-alice/tmux)")
+
     with subtest("a session that runs out of memory dies alone"):
         before = pids("bin/claude")
         machine.succeed(
@@ -62,7 +73,7 @@
 
     with subtest("rm leaves nothing, and what is declared stays removed"):
         agent_box("alice", "rm", "hungry")
-        machine.succeed("test $(ls -d /sys/fs/cgroup/system.slice/agent-box-alice-tmux.service/sessions/*/ | wc -l) = 1")
+        assert machine.succeed(groups).strip() == "1"
         machine.succeed("systemctl restart agent-box-alice.service")
         assert state("alice", "hungry") is None
 
