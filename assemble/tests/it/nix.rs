@@ -136,16 +136,24 @@ fn the_scripts_of_the_vm_tests_are_python() {
         eprintln!("NOT PROVEN here: python3 is not installed");
         return;
     }
-    for test in ["memory-protection", "sessions", "update-keeps-agents", "webhook"] {
+    let script = |test: &str| {
         let path = root().join(format!("checks/vm/{test}.nix"));
-        let arguments = "{ lib = { }; module = { }; pkgs = { }; }";
-        let script = nix.evaluate(&format!("(import {} {arguments}).testScript", path.display()));
-        let mut python = Command::new("python3");
-        python.args(["-c", "import sys; compile(sys.argv[1], 'script', 'exec')"]);
-        let output = python.arg(script.as_str().unwrap()).output().unwrap();
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{test}: {errors}");
+        format!(
+            "(import {} {{ lib = {{ }}; module = {{ }}; pkgs = {{ }}; }}).testScript",
+            path.display()
+        )
+    };
+    let tests = ["memory-protection", "sessions", "update-keeps-agents", "webhook"];
+    let scripts = nix.evaluate(&format!("[ {} ]", tests.map(script).join(" ")));
+    let scripts: Vec<String> = serde_json::from_value(scripts).unwrap();
+    let mut python = Command::new("python3");
+    let each = "for name, text in zip(sys.argv[1::2], sys.argv[2::2]): compile(text, name, 'exec')";
+    python.args(["-c", &format!("import sys\n{each}")]);
+    for (name, script) in tests.iter().zip(&scripts) {
+        python.args([name, script.as_str()]);
     }
+    let output = python.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// The flake's outputs by name, over a nixpkgs that holds nothing.
