@@ -4,7 +4,7 @@
 //! wake everyone who watches the directory. After locking, the inode behind the handle is compared
 //! with the one behind the path; somebody may have replaced the file in between.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
@@ -37,12 +37,7 @@ impl FileLock {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(source)) => return Err(IoError::on("lock", path)(source)),
             }
-            let ours = file.metadata().map_err(IoError::on("look at the lock", path))?;
-            // RACE: replaced or removed since it was opened, so that the others lock another
-            // file (`the_reference_system_lock_is_respected`).
-            let is_current = std::fs::metadata(path)
-                .is_ok_and(|there| there.ino() == ours.ino() && there.dev() == ours.dev());
-            if is_current {
+            if is_current(&file, path).map_err(IoError::on("look at the lock", path))? {
                 return Ok(Some(Self { _file: file }));
             }
         }
@@ -73,6 +68,16 @@ impl FileLock {
             wait = (wait * 2).min(longest);
         }
     }
+}
+
+/// Whether the path still names the file that was opened.
+///
+/// RACE: it may have been replaced or removed before it was locked, so that the others lock
+/// another file (`a_lock_on_a_file_that_was_replaced_is_none`).
+fn is_current(file: &File, path: &Path) -> io::Result<bool> {
+    let ours = file.metadata()?;
+    let is_ours = |there: Metadata| (there.dev(), there.ino()) == (ours.dev(), ours.ino());
+    Ok(std::fs::metadata(path).is_ok_and(is_ours))
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -106,9 +111,18 @@ mod tests {
         });
         drop(held);
         assert!(waiter.join().unwrap());
-        // Whoever holds the file that was there before holds nothing.
-        let _old = FileLock::try_acquire(&path).unwrap().unwrap();
+    }
+
+    #[test]
+    fn a_lock_on_a_file_that_was_replaced_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let old = open(&path).unwrap();
+        assert!(is_current(&old, &path).unwrap());
+        old.lock().unwrap();
         std::fs::remove_file(&path).unwrap();
-        assert!(FileLock::try_acquire(&path).unwrap().is_some());
+        assert!(!is_current(&old, &path).unwrap());
+        let _new = FileLock::try_acquire(&path).unwrap().expect("nobody holds the new file");
+        assert!(!is_current(&old, &path).unwrap());
     }
 }
