@@ -93,6 +93,20 @@ in
       ++ lib.concatMap clash [ { update = { }; } { spot-monitor = { }; } { a = { }; a-tmux = { }; } { a = { }; webhook-a = { }; } ]
     );
 
+  # What sessions inherit: the user's own variables win, and the box has a name in the vendors' apps.
+  environment =
+    let
+      of = more: (evaluate module { services.agent-box = { enable = true; users.alice = { }; } // more; }).systemd.services.agent-box-alice.environment;
+      label = more: (of more).AGENT_BOX_HOST_LABEL or "the kernel's";
+      web = { enable = true; domain = "box.example.org"; };
+    in
+    complaints "environment" (
+      expect (label { remoteControlHost = "named"; inherit web; } == "named") "a given name is not used"
+      ++ expect (label { remoteControlHost = ""; inherit web; } == "box.example.org") "the domain is not used"
+      ++ expect (label { remoteControlHost = ""; } == "the kernel's") "there is a name where none was given"
+      ++ expect ((of { users.alice.environment.AGENT_BOX_DEFAULT_AGENT = "mine"; }).AGENT_BOX_DEFAULT_AGENT == "mine") "the user's variable does not win"
+    );
+
   # Whoever makes the package set sets its configuration; the module adds nothing to it.
   external-nixpkgs =
     let

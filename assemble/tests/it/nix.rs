@@ -163,6 +163,7 @@ fn the_flake_has_one_check_a_promise() {
     let names = nix.evaluate(&format!("({FLAKE}) {}", root().display()));
     let checks = [
         "assemble-escaping",
+        "environment",
         "examples",
         "external-nixpkgs",
         "golden",
