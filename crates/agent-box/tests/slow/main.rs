@@ -14,6 +14,7 @@ mod oracle;
 #[expect(dead_code, reason = "the tests of the other program ask for more")]
 #[path = "../shared/webhook_box.rs"]
 mod webhook_box;
+mod webhook_door;
 #[cfg(feature = "testpoints")]
 mod webhook_killed;
 mod webhook_thousand;
