@@ -6,7 +6,7 @@ mod status;
 
 use thiserror::Error;
 
-use crate::{BatchId, Cut, EventKey, Json, Number, Source, sanitize};
+use crate::{BatchId, Cut, EventKey, Json, Number, Object, Source, sanitize};
 
 pub use asker::Asker;
 pub use status::{SessionStatus, Status, Told};
@@ -35,6 +35,8 @@ pub const BATCH_ID: &str = "AGENT_BOX_BATCH_ID";
 pub const BATCH_LOWEST: &str = "AGENT_BOX_BATCH_LOWEST";
 /// Variable: `1` if an event of the batch assigns something to this box.
 pub const BATCH_ASSIGNED: &str = "AGENT_BOX_BATCH_ASSIGNED";
+/// Variable: what the events are about, one object in a line.
+pub const BATCH_OBJECTS: &str = "AGENT_BOX_BATCH_OBJECTS";
 /// Variable: the receiver's process; a wrapper whose receiver is gone changes nothing.
 pub const BATCH_ASKER: &str = "AGENT_BOX_BATCH_ASKER";
 
@@ -60,6 +62,8 @@ pub struct Request {
     pub count: u64,
     /// Whether one of them assigns something to this box, by its fields and not by its text.
     pub is_assigned: bool,
+    /// What the events are about, inside the topic.
+    pub objects: Vec<Object>,
     /// Who asks; absent when somebody runs the wrapper by hand.
     pub asker: Option<Asker>,
 }
@@ -85,6 +89,7 @@ impl Request {
             (SPAWN_NOTE, self.note.as_ref().map(line)),
             (SPAWN_COUNT, Some(self.count.to_string())),
             (BATCH_ASSIGNED, self.is_assigned.then(|| "1".to_owned())),
+            (BATCH_OBJECTS, (!self.objects.is_empty()).then(|| objects_text(&self.objects))),
             (BATCH_ASKER, self.asker.as_ref().map(Asker::to_string)),
         ];
         given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
@@ -103,12 +108,26 @@ impl Request {
             note: given(SPAWN_NOTE),
             count: parsed(SPAWN_COUNT, count)?.unwrap_or_default(),
             is_assigned: given(BATCH_ASSIGNED).as_deref() == Some("1"),
+            objects: parsed(BATCH_OBJECTS, given(BATCH_OBJECTS).map(|it| read_objects(&it)))?
+                .unwrap_or_default(),
             asker: parsed(
                 BATCH_ASKER,
                 given(BATCH_ASKER).map(|it| Asker::parse(&it).ok_or("it names no process")),
             )?,
         })
     }
+}
+
+/// As many as an environment can hold without trouble; a batch of so many has no one subject.
+const MOST_OBJECTS: usize = 200;
+
+fn objects_text(objects: &[Object]) -> String {
+    let line = |object: &Object| sanitize(&object.to_string(), Cut::VALUE);
+    objects.iter().take(MOST_OBJECTS).map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn read_objects(text: &str) -> Result<Vec<Object>, &'static str> {
+    text.lines().map(|line| Object::parse(line).ok_or("it names no object")).collect()
 }
 
 fn parsed<T, E: ToString>(
@@ -231,6 +250,7 @@ mod tests {
             note: Some("watch the build".to_owned()),
             count: 3,
             is_assigned: true,
+            objects: vec![Object::PullRequest(7), Object::Branch("o/r@main".to_owned())],
             asker: Some(Asker { pid: 42, started: 777 }),
         }
     }
@@ -252,13 +272,27 @@ mod tests {
 
     #[test]
     fn no_variable_holds_what_an_environment_cannot() {
-        let hostile = Request { note: Some("a\0b\nc".to_owned()), ..request() };
-        assert!(hostile.variables().iter().all(|(_, value)| !value.contains(['\0', '\n'])));
+        let objects = vec![Object::Branch("a\0b\nrun:9".to_owned()); 1000];
+        let hostile = Request { note: Some("a\0b\nc".to_owned()), objects, ..request() };
+        for (name, value) in hostile.variables() {
+            assert!(!value.contains('\0') && value.len() < 100_000, "{name}");
+            assert!(name == BATCH_OBJECTS || !value.contains('\n'), "{name}");
+        }
+        let read = read(&hostile).unwrap();
+        assert!(read.objects.iter().all(|it| matches!(it, Object::Branch(_))), "no object more");
     }
 
     #[test]
     fn a_variable_that_cannot_be_read_is_named_and_not_taken_for_absent() {
-        for name in [BATCH_ID, BATCH_LOWEST, BATCH_ASKER, SPAWN_SOURCE, SPAWN_KEY, SPAWN_COUNT] {
+        for name in [
+            BATCH_ID,
+            BATCH_LOWEST,
+            BATCH_OBJECTS,
+            BATCH_ASKER,
+            SPAWN_SOURCE,
+            SPAWN_KEY,
+            SPAWN_COUNT,
+        ] {
             let error = Request::read(|it| (it == name).then(|| "no good".to_owned()));
             assert!(error.unwrap_err().to_string().starts_with(name));
         }

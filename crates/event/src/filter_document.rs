@@ -191,6 +191,8 @@ impl FilterDocument {
                 row.ttl_ms = Some(0);
             }
             row.subscribed_ms = Some(now_ms);
+            // Whoever asks for a topic gets all of it, though it was started for a part.
+            row.objects.clear();
             wish.apply(row, audience);
         });
         outcome

@@ -49,6 +49,9 @@ impl fmt::Display for Object {
     }
 }
 
+/// A commit is in few pull requests; more are not looked at.
+const MOST_PULL_REQUESTS: usize = 20;
+
 /// What an event is about, by the fields that GitHub's payloads have; empty for all others.
 pub fn objects_of(event: &Event<'_>) -> Vec<Object> {
     let branch = |repository: &str, name: &str| {
@@ -62,19 +65,35 @@ pub fn objects_of(event: &Event<'_>) -> Vec<Object> {
         let is_pull_request = event.payload.at("issue.pull_request") == Some(Value::Nested);
         Some(if is_pull_request { Object::PullRequest(number) } else { Object::Issue(number) })
     };
+    let repository = event.number("repository.id");
+    let checked = |list: &str, commit: Option<Object>| {
+        let count = event.payload.length(list).unwrap_or(0).min(MOST_PULL_REQUESTS);
+        let number = |index, path| match event.payload.item(list, index, path) {
+            Some(Value::Number(number)) => number.as_u64(),
+            _ => None,
+        };
+        let pull_request = |index| {
+            // A number is another pull request's in another repository.
+            let is_ours = number(index, "base.repo.id").is_some_and(|it| Some(it) == repository);
+            number(index, "number").filter(|_| is_ours).map(Object::PullRequest)
+        };
+        (0..count).map(pull_request).chain([commit]).collect::<Vec<_>>()
+    };
     let found = match event.kind {
         "push" => vec![branch("repository.full_name", "ref"), commit("after")],
-        "workflow_run" => vec![
+        "workflow_run" => [
             event.number("workflow_run.id").map(Object::Run),
             branch("workflow_run.head_repository.full_name", "workflow_run.head_branch"),
-            commit("workflow_run.head_sha"),
-        ],
+        ]
+        .into_iter()
+        .chain(checked("workflow_run.pull_requests", commit("workflow_run.head_sha")))
+        .collect(),
         "workflow_job" => vec![
             event.number("workflow_job.run_id").map(Object::Run),
             commit("workflow_job.head_sha"),
         ],
-        "check_run" => vec![commit("check_run.head_sha")],
-        "check_suite" => vec![commit("check_suite.head_sha")],
+        "check_run" => checked("check_run.pull_requests", commit("check_run.head_sha")),
+        "check_suite" => checked("check_suite.pull_requests", commit("check_suite.head_sha")),
         "status" => vec![commit("sha")],
         "deployment_status" => vec![commit("deployment.sha")],
         _ => vec![
@@ -91,6 +110,7 @@ pub fn objects_of(event: &Event<'_>) -> Vec<Object> {
 mod tests {
     use super::*;
     use crate::event::tests::payload;
+    use crate::{Json, Number};
 
     #[test]
     fn objects_of_each_kind_and_reading_what_they_print() {
@@ -124,6 +144,22 @@ mod tests {
         ];
         check("workflow_run", &run, &["run:99", "branch:o/r@main"]);
         check("workflow_job", &[("workflow_job.run_id", "99")], &["run:99"]);
+        // A commit that was pushed later is still the pull request's.
+        let id = |id| Json::Number(Number::integer(id));
+        let object = |name: &str, value| Json::Object(vec![(name.to_owned(), value)]);
+        let pull_request = |number, repository| {
+            let base = object("repo", object("id", id(repository)));
+            Json::Object(vec![("number".to_owned(), id(number)), ("base".to_owned(), base)])
+        };
+        let list = Json::List(vec![pull_request(7, 1), pull_request(8, 2), Json::Null]);
+        let run = vec![("head_sha".to_owned(), Json::text("new")), ("pull_requests".into(), list)];
+        let payload = Json::Object(vec![
+            ("repository".to_owned(), object("id", id(1))),
+            ("check_run".to_owned(), Json::Object(run)),
+        ]);
+        let event = Event { topic: None, kind: "check_run", sender: None, payload: &payload };
+        let expected = [Object::PullRequest(7), Object::Commit("new".to_owned())];
+        assert_eq!(objects_of(&event), expected, "8 is another repository's");
         check("status", &[("sha", "abc")], &["commit:abc"]);
         for bad in ["", "pr", "pr:x", "pr:-1", "thing:1"] {
             assert_eq!(Object::parse(bad), None, "{bad:?}");

@@ -3,7 +3,7 @@
 //! Several rows may match one topic: any that accepts delivers, and the first of those gives the
 //! note. Every refusal has a reason, for "why did nothing happen" must have an answer.
 
-use crate::{Event, Filter, Login, Subscription, is_ci, is_failing, is_noise};
+use crate::{Event, Filter, Login, Subscription, is_ci, is_failing, is_noise, objects_of};
 
 /// For whom a filter stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub enum Refusal {
     Excluded,
     /// Its `include` does not match.
     NotIncluded,
+    /// It is about none of the row's objects.
+    OtherObject,
     /// Whoever acted is muted.
     Muted,
 }
@@ -34,6 +36,7 @@ impl Refusal {
             Self::Noise => "noise; subscribe with an empty exclude to get it",
             Self::Excluded => "the exclude rule matches",
             Self::NotIncluded => "the include rule does not match",
+            Self::OtherObject => "it is not about what the session was started for",
             Self::Muted => "the sender is muted",
         }
     }
@@ -77,6 +80,11 @@ impl Subscription {
         }
         if self.include.as_ref().is_some_and(|rule| !rule.matches(event)) {
             return Verdict::Refused(Refusal::NotIncluded);
+        }
+        if !self.objects.is_empty()
+            && !objects_of(event).iter().any(|object| self.objects.contains(object))
+        {
+            return Verdict::Refused(Refusal::OtherObject);
         }
         // INVARIANT: muting is looked at after the exemption of CI, and no layer but the owner's
         // own rules switches the exemption off (muting_yourself_never_hides_your_own_ci).
@@ -137,7 +145,7 @@ mod tests {
     use super::*;
     use crate::event::tests::payload;
     use crate::subscription::tests::row;
-    use crate::{Json, Muted, Predicate, Test, Topic};
+    use crate::{Json, Muted, Object, Predicate, Test, Topic};
 
     fn rule(path: &str, value: &str) -> Predicate {
         Predicate::Leaf(path.to_owned(), Test::In(vec![Json::text(value)]))
@@ -167,6 +175,12 @@ mod tests {
             assert_eq!(judged(&it, "check_run", WELL, standing), muted);
             assert_eq!(judged(&it, "push", &[], session), muted);
         }
+        it.objects = vec![Object::Commit("abc".to_owned())];
+        let ours = [BROKE, &[("check_run.head_sha", "abc")]].concat();
+        assert_eq!(judged(&it, "check_run", &ours, Audience::Session), Verdict::Accepted);
+        let other = Verdict::Refused(Refusal::OtherObject);
+        assert_eq!(judged(&it, "check_run", BROKE, Audience::Session), other);
+        it.objects.clear();
         it.include = Some(rule("action", "completed"));
         let muted = Verdict::Refused(Refusal::Muted);
         assert_eq!(judged(&it, "check_run", BROKE, Audience::Session), muted, "rules decide");

@@ -1,7 +1,7 @@
 //! A session's interest or the box's standing watch: one row of a filter, and its lifetime.
 
 use crate::noise::is_only_noise;
-use crate::{Login, Predicate, TopicPattern};
+use crate::{Login, Object, Predicate, TopicPattern};
 
 /// One row of a filter.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,9 @@ pub struct Subscription {
     pub include: Option<Predicate>,
     /// What is not wanted.
     pub exclude: Option<Predicate>,
+    /// Only events about one of these are wanted, unless it is empty: what a hook session was
+    /// started for. They leave muting as it is, other than an `include`.
+    pub objects: Vec<Object>,
     /// Whether it was asked for noise too; the noise layer is for sessions only.
     pub takes_noise: bool,
     /// When its time began; a row written by hand has none and does not expire.
@@ -87,6 +90,7 @@ impl Subscription {
             muted: Vec::new(),
             include: None,
             exclude: None,
+            objects: Vec::new(),
             takes_noise: false,
             subscribed_ms: Some(now_ms),
             last_activity_ms: None,

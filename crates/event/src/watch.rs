@@ -15,8 +15,8 @@
 //! The same is asked again of each waiting event before its batch is frozen.
 
 use crate::{
-    Association, Audience, Claim, Event, Filter, Login, Refusal, Routed, Verdict, is_ci,
-    is_failing, passes_association, route,
+    Association, Audience, Claim, Event, Filter, Login, Refusal, Routed, Subscription, Verdict,
+    is_ci, is_failing, passes_association, route,
 };
 
 /// A session counts as listening for so long after it was last heard.
@@ -40,7 +40,8 @@ pub enum Ownership {
     Lease,
     /// It listens, and the event is a CI result that it gets.
     Subscribed,
-    /// It listens, and declared with an `include` that such events are its own.
+    /// It listens, and declared with an `include` that such events are its own, or was started
+    /// for what they are about.
     Declared,
 }
 
@@ -96,7 +97,8 @@ pub fn consider<'a>(
             accepting.next().map(|_| Ownership::Subscribed)
         } else {
             // Excludes never claim, nor does a row without rules: it only listens.
-            accepting.find(|(row, _)| row.include.is_some()).map(|_| Ownership::Declared)
+            let declares = |row: &Subscription| row.include.is_some() || !row.objects.is_empty();
+            accepting.find(|(row, _)| declares(row)).map(|_| Ownership::Declared)
         };
         if let Some(ownership) = ownership {
             return Consideration::Owned(listener.session, ownership);

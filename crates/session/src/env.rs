@@ -44,6 +44,7 @@ variables! {
     BATCH_ID = "AGENT_BOX_BATCH_ID": "For the spawn wrapper: the batch to start a session for.";
     BATCH_LOWEST = "AGENT_BOX_BATCH_LOWEST": "For the spawn wrapper: claims on batches below this one are pruned.";
     BATCH_ASSIGNED = "AGENT_BOX_BATCH_ASSIGNED": "For the spawn wrapper: set when an event of the batch assigns something to this box.";
+    BATCH_OBJECTS = "AGENT_BOX_BATCH_OBJECTS": "For the spawn wrapper: what the events are about (`pr:7`, `run:99`), one in a line.";
     BATCH_ASKER = "AGENT_BOX_BATCH_ASKER": "For the spawn wrapper: the receiver that asks, as `pid:start`.";
     HOOK_SESSION_MAX = "AGENT_BOX_HOOK_SESSION_MAX": "How many hook sessions there may be; 4 when unset.";
     HOOK_SESSION_ARGS = "AGENT_BOX_HOOK_SESSION_ARGS": "Further arguments of hook sessions' agents, a JSON array of strings; the env file may override it.";

@@ -31,7 +31,8 @@ pub(crate) enum Assignment {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Seeded<'a> {
     Nothing,
-    Topic(&'a Source, &'a EventKey),
+    /// This topic; of it only what the session was started for, if that is true.
+    Topic(&'a Source, &'a EventKey, bool),
     /// For people who look at the preamble.
     Placeholder,
 }
@@ -79,14 +80,22 @@ pub(crate) fn preamble(facts: &Facts<'_>) -> String {
     );
     let topic = match facts.seeded {
         Seeded::Nothing => None,
-        Seeded::Topic(source, key) => Some(format!("`{source}:`{}", Untrusted::new(key.as_str()))),
-        Seeded::Placeholder => Some("`<source>:<key>`".to_owned()),
+        Seeded::Topic(source, key, is_part) => {
+            Some((format!("`{source}:`{}", Untrusted::new(key.as_str())), is_part))
+        }
+        Seeded::Placeholder => Some(("`<source>:<key>`".to_owned(), true)),
     };
-    if let Some(topic) = topic {
+    if let Some((topic, is_part)) = topic {
+        let part = if is_part {
+            " as far as it is about the same pull request, issue, branch, commit or run as these \
+             events"
+        } else {
+            ""
+        };
         parts.push(format!(
-            "You are already subscribed to {topic}: further events of it reach you while you live, \
-             and for what you were started for the watch starts no other agent meanwhile. So \
-             finish it or remove yourself. Look at what else runs (`agent-box ls`) before you \
+            "You are already subscribed to {topic}{part}: further events of that reach you while \
+             you live, and for what you were started for the watch starts no other agent \
+             meanwhile. So finish it or remove yourself. Look at what else runs (`agent-box ls`) before you \
              begin, so that two agents do not do the same work."
         ));
     }
@@ -159,7 +168,7 @@ mod tests {
     #[test]
     fn a_seeded_session_knows_its_topic() {
         let (source, key) = (Source::parse("github").unwrap(), EventKey::parse("o/r").unwrap());
-        let text = preamble(&Facts { seeded: Seeded::Topic(&source, &key), ..facts() });
+        let text = preamble(&Facts { seeded: Seeded::Topic(&source, &key, false), ..facts() });
         assert!(text.contains("already subscribed to `github:`⟪UNTRUSTED:o/r⟫"), "{text}");
     }
 

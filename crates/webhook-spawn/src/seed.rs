@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use agent_box_disk::{make_private_directory, remove, replace};
-use agent_box_event::{Topic, TopicPattern};
+use agent_box_event::{Object, Topic, TopicPattern};
 use agent_box_session::{SessionName, WebhookPaths};
 use serde_json::json;
 
@@ -23,11 +23,19 @@ impl Surrounded {
     ///
     /// The file is replaced without the filters' lock: until the session is listed nobody else
     /// writes its filter.
-    pub(crate) fn seed(&self, name: &SessionName, topic: &Topic) -> Result<(), String> {
+    ///
+    /// Of the topic it hears what is about the objects that it was started for, and of one whose
+    /// events name no objects everything: what else happens there is another session's work.
+    pub(crate) fn seed(
+        &self,
+        name: &SessionName,
+        topic: &Topic,
+        objects: &[Object],
+    ) -> Result<(), String> {
         // A key with a star would be read as a pattern.
         let pattern = TopicPattern::exactly(topic).map_err(|error| error.to_string())?;
         let at = self.seconds();
-        let filter = json!({
+        let mut filter = json!({
             "//": "seeded by agent-box when the session was started; the session may change it",
             "enabled": true,
             "ttlHours": TTL_HOURS,
@@ -41,6 +49,10 @@ impl Surrounded {
                 "lastActivityAt": at,
             }],
         });
+        if !objects.is_empty() {
+            let objects: Vec<String> = objects.iter().map(Object::to_string).collect();
+            filter["topics"][0]["objects"] = json!(objects);
+        }
         let state = self.webhook.state();
         make_private_directory(state)
             .and_then(|()| replace(&self.filter(name), state, format!("{filter:#}\n").as_bytes()))

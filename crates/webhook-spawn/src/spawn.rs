@@ -246,8 +246,11 @@ impl Surrounded {
         let mut subscribed = Seeded::Nothing;
         if let Some(topic) = &batch.topic {
             *seeded = Some(name.clone());
-            match self.seed(&name, topic) {
-                Ok(()) => subscribed = Seeded::Topic(topic.source(), topic.key()),
+            match self.seed(&name, topic, &request.objects) {
+                Ok(()) => {
+                    let is_part = !request.objects.is_empty();
+                    subscribed = Seeded::Topic(topic.source(), topic.key(), is_part);
+                }
                 Err(reason) => warn(&format!("{name} starts without a subscription: {reason}")),
             }
         }

@@ -4,11 +4,14 @@ use std::fmt;
 
 use super::members::{TTL_HOURS, hours, ignored, position, set, to_hours};
 use super::rules::{DROP, EXCLUDE, IGNORE_SENDERS, INCLUDE, NOTE, Rules, WHEN};
-use crate::{Json, Predicate, Subscription, TopicPattern, parse_rfc3339, print_rfc3339};
+use crate::{
+    Json, Number, Object, Predicate, Subscription, TopicPattern, parse_rfc3339, print_rfc3339,
+};
 
 const TOPIC: &str = "topic";
 const RENEW_ON_EVENT: &str = "renewOnEvent";
 const TAKES_NOISE: &str = "takesNoise";
+const OBJECTS: &str = "objects";
 const SUBSCRIBED_AT: &str = "subscribedAt";
 const LAST_ACTIVITY_AT: &str = "lastActivityAt";
 
@@ -121,6 +124,10 @@ impl Row {
             let list = (!after.muted.is_empty()).then_some(Json::List(logins));
             set(members, IGNORE_SENDERS, list);
         }
+        if before.objects != after.objects {
+            let objects = after.objects.iter().map(|it| Json::Text(it.to_string())).collect();
+            set(members, OBJECTS, (!after.objects.is_empty()).then_some(Json::List(objects)));
+        }
         let rules = [
             (INCLUDE, WHEN, &before.include, &after.include),
             (EXCLUDE, DROP, &before.exclude, &after.exclude),
@@ -185,6 +192,22 @@ fn read(raw: &Json) -> Result<(Subscription, Vec<String>), String> {
     if ttl_ms.is_none() && given(TTL_HOURS).is_some() {
         problems.push(ignored(TTL_HOURS, "no number of hours"));
     }
+    let objects = match given(OBJECTS) {
+        None => Vec::new(),
+        Some(Json::List(items)) => {
+            let read = |it: &Json| it.as_text().and_then(Object::parse);
+            let objects: Vec<Object> = items.iter().filter_map(read).collect();
+            if objects.is_empty() && !items.is_empty() {
+                // Not to be taken for a row about everything.
+                return Err(format!("`{OBJECTS}` names nothing that is known"));
+            }
+            if objects.len() < items.len() {
+                problems.push(format!("`{OBJECTS}` holds what is no object"));
+            }
+            objects
+        }
+        Some(_) => return Err(format!("`{OBJECTS}` is no list")),
+    };
     let mut flag = |name: &str| match given(name) {
         None => None,
         Some(Json::Bool(value)) => Some(*value),
@@ -201,6 +224,7 @@ fn read(raw: &Json) -> Result<(Subscription, Vec<String>), String> {
         muted: rules.muted,
         include: rules.include,
         exclude: rules.exclude,
+        objects,
         takes_noise: flag(TAKES_NOISE).unwrap_or(rules.is_exclude_empty),
         subscribed_ms,
         last_activity_ms,
@@ -232,6 +256,11 @@ impl FilterRow<'_> {
                 }
                 it.include.iter().for_each(|it| member(INCLUDE, rule(it)));
                 it.exclude.iter().for_each(|it| member(EXCLUDE, rule(it)));
+                if !it.objects.is_empty() {
+                    // Their names came from outside; how many there are did not.
+                    let count = u64::try_from(it.objects.len()).unwrap_or(u64::MAX);
+                    member(OBJECTS, Json::Number(Number::integer(count)));
+                }
                 if it.takes_noise {
                     member(TAKES_NOISE, Json::Bool(true));
                 }

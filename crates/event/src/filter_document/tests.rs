@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Number, Test};
+use crate::{Number, Object, Test};
 
 const T: u64 = 1_796_124_677_500;
 const T_TEXT: &str = "2026-12-01T11:31:17.500Z";
@@ -83,6 +83,7 @@ fn every_member_of_a_row_is_read() {
         muted: vec![Muted::Myself, Muted::Sender("joe".to_owned())],
         include: rule.clone(),
         exclude: rule,
+        objects: Vec::new(),
         takes_noise: false,
         subscribed_ms: Some(T),
         last_activity_ms: None,
@@ -91,6 +92,25 @@ fn every_member_of_a_row_is_read() {
     assert_eq!(filter.rows[0].pattern, pattern("github:o/other"));
     assert_eq!(filter.rows[1], expected);
     assert_eq!(document.to_json(), odd_file());
+}
+
+#[test]
+fn a_row_about_some_objects_is_never_taken_for_one_about_everything() {
+    let read = |objects: Json| {
+        document(&[object(vec![("topic", Json::text("o/r")), ("objects", objects)])])
+    };
+    let texts = |texts: &[&str]| list(&texts.iter().map(|it| Json::text(*it)).collect::<Vec<_>>());
+    let mut some = read(texts(&["pr:7", "branch:o/r@main", "nonsense"]));
+    let objects = vec![Object::PullRequest(7), Object::Branch("o/r@main".to_owned())];
+    assert_eq!(some.filter().rows[0].objects, objects);
+    assert_eq!(some.rows(T)[0].problems, ["`objects` holds what is no object"]);
+    assert_eq!(read(texts(&[])).filter().rows[0].objects, []);
+    for bad in [texts(&["nonsense"]), Json::text("pr:7")] {
+        assert_eq!(read(bad).filter().rows, [], "it matches nothing");
+    }
+    some.subscribe(&pattern("o/r"), &Wish::default(), Audience::Session, T);
+    assert_eq!(some.filter().rows[0].objects, [], "whoever asks for the topic gets all of it");
+    assert!(!some.to_json().to_string().contains("objects"));
 }
 
 #[test]

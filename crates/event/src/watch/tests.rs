@@ -103,6 +103,28 @@ fn a_lease_keeps_siblings_out_until_it_is_lost() {
     assert_eq!(other.at(T), Consideration::Wanted(0), "another issue is another's work");
 }
 
+/// Seen red with a subscription of the whole topic, which kept every failing run of the
+/// repository from starting anything.
+#[test]
+fn a_session_that_was_started_for_one_thing_owns_that_and_nothing_else_of_its_topic() {
+    let mut seeded = row("o/r");
+    seeded.objects = vec![Object::Run(9), Object::PullRequest(7)];
+    let filter = filter(&[seeded]);
+    let ask = |kind, fields| {
+        let mut case = Case::new(kind, fields);
+        case.listeners = vec![Listener { session: "hook", filter: &filter, heard_ms: T }];
+        case.at(T)
+    };
+    let owned = Consideration::Owned("hook", Ownership::Subscribed);
+    assert_eq!(ask("workflow_run", BROKE), owned);
+    let other = &[("workflow_run.conclusion", "failure"), ("workflow_run.id", "10")];
+    assert_eq!(ask("workflow_run", other), Consideration::Wanted(0));
+    let declared = Consideration::Owned("hook", Ownership::Declared);
+    assert_eq!(ask("pull_request_review", &[("pull_request.number", "7")]), declared);
+    let other = ask("pull_request_review", &[("pull_request.number", "8")]);
+    assert_eq!(other, Consideration::Wanted(0));
+}
+
 #[test]
 fn a_listening_session_owns_ci_and_what_it_declared() {
     let plain = filter(&[row("o/r")]);

@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use agent_box_event::EventKey;
 use agent_box_event::contract::Request;
+use agent_box_event::{EventKey, Object};
 use serde_json::Value;
 
 use crate::scene::{Scene, batch};
@@ -26,8 +26,24 @@ fn a_session_is_subscribed_to_the_events_own_topic() {
     assert!(row["note"].as_str().unwrap().contains("seeded"));
     assert_eq!(row["subscribedAt"], row["lastActivityAt"]);
     assert_eq!(row.get("include"), None, "it claims nothing by rules");
+    assert_eq!(row.get("objects"), None, "these events named none");
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&path), mode(&scene.webhook())), (0o600, 0o700));
+}
+
+/// Seen red with a subscription of the whole topic: what else failed in the repository started
+/// nothing while the session lived.
+#[test]
+fn a_session_hears_of_its_topic_what_it_was_started_for() {
+    let scene = Scene::new();
+    let objects = vec![Object::PullRequest(7), Object::Branch("o/r@\"main\"".to_owned())];
+    let done = scene.spawn(&Request { objects, ..batch(7) }, "events").expect_success();
+    let name = Scene::answer(&done).1;
+    let path = scene.webhook().join(format!("filter.{}-{name}.json", scene.user()));
+    let filter: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let objects = &filter["topics"][0]["objects"];
+    assert_eq!(*objects, serde_json::json!(["pr:7", "branch:o/r@\"main\""]));
+    assert!(scene.prompt(&name).contains("about the same pull request, issue, branch"));
 }
 
 #[test]

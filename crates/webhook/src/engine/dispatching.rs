@@ -436,6 +436,7 @@ async fn hand_over(inbox: Inbox, wrapper: Wrapper, batch: FrozenBatch, changes: 
         note: batch.note,
         count: batch.members.len() as u64,
         is_assigned: batch.is_assigned,
+        objects: batch.objects,
         asker: myself(),
     };
     let run = wrapper.spawn(&request, batch.text).await;

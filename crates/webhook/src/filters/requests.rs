@@ -206,6 +206,9 @@ pub(super) fn remarks(row: &Subscription) -> Vec<String> {
         (false, true) => remarks.push("exclude rule".to_owned()),
         (false, false) => {}
     }
+    if !row.objects.is_empty() {
+        remarks.push("only what its session was started for".to_owned());
+    }
     if row.renew_on_event {
         remarks.push("renewed by each event".to_owned());
     }

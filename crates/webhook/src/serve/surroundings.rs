@@ -28,6 +28,7 @@ const OF_A_SESSION: &[&str] = &[
     env::BATCH_ID,
     env::BATCH_LOWEST,
     env::BATCH_ASSIGNED,
+    env::BATCH_OBJECTS,
     env::BATCH_ASKER,
 ];
 
