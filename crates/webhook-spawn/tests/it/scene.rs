@@ -140,6 +140,7 @@ pub(crate) fn batch(number: u64) -> Request {
         note: Some("watch the build".to_owned()),
         count: 1,
         is_assigned: false,
+        objects: Vec::new(),
         asker: None,
     }
 }

@@ -2,9 +2,10 @@
 
 use agent_box_event::contract::{DEFERRED, UNREADABLE};
 use agent_box_testkit::within;
-use agent_box_webhook::inbox::BatchState;
+use agent_box_webhook::inbox::{BatchState, Inbox, InboxLimits};
+use serde_json::json;
 
-use crate::receiver::Receiver;
+use crate::receiver::{Receiver, SOURCES};
 
 /// Seen red with a box that is asked again only at the next tick.
 #[test]
@@ -207,4 +208,78 @@ fn nothing_is_frozen_before_it_is_known_which_batches_have_their_session() {
     assert_eq!(receiver.look(|look| look.batch(1)), None);
     receiver.sessions(0, &[]);
     receiver.wait_state("a", "spawned");
+}
+
+/// Seen red without the check of budgets, and with limits that an unreadable file lifts.
+#[test]
+fn what_is_over_budget_waits_and_starts_when_the_budget_grows() {
+    let receiver = Receiver::new();
+    receiver.subscribe(Some("dispatch"), &["github:o/*"]);
+    receiver.dispatch(&json!({"perSender": 1}));
+    assert_eq!(receiver.send("a", "o/r", 1), 200);
+    receiver.wait_state("a", "spawned");
+    assert_eq!(receiver.send("b", "o/s", 2), 200);
+    receiver.wait_state("b", "waiting (budget)");
+    receiver.put(SOURCES, "{");
+    receiver.sessions(0, &[]);
+    within(1).always("the last limits count", || receiver.state("b") == "waiting (budget)");
+    receiver.dispatch(&json!({"perSender": 2}));
+    receiver.sessions(0, &[]);
+    receiver.wait_state("b", "spawned");
+}
+
+/// Seen red without the gate.
+#[test]
+fn strangers_start_nothing_where_that_is_asked_and_explain_says_so() {
+    let receiver = Receiver::new();
+    receiver.subscribe(Some("dispatch"), &["github:o/*"]);
+    receiver.dispatch(&json!({"minimumAssociation": "CONTRIBUTOR"}));
+    assert_eq!(receiver.send("a", "o/r", 1), 200);
+    receiver.wait_state("a", "declined");
+    assert!(
+        receiver.state("a").contains("a stranger to the repository"),
+        "{}",
+        receiver.state("a")
+    );
+    assert_eq!(receiver.runs(), [""; 0]);
+    receiver.dispatch(&json!({"minimumAssociation": "NONE"}));
+    assert_eq!(receiver.send("b", "o/r", 2), 200);
+    receiver.wait_state("b", "spawned");
+}
+
+/// Seen red with a batch that is tried for ever.
+#[test]
+fn a_batch_that_failed_to_the_last_attempt_is_parked_and_a_replay_starts_it_under_a_new_id() {
+    let mut receiver = Receiver::new();
+    receiver.subscribe(Some("dispatch"), &["github:o/*"]);
+    receiver.put("code", "3");
+    assert_eq!(receiver.send("a", "o/r", 1), 200);
+    receiver.wait_state("a", "waiting (retry)");
+    // The pauses before the sixth attempt are seventeen minutes long.
+    receiver.stop().unwrap();
+    rusqlite::Connection::open(receiver.paths.inbox())
+        .and_then(|it| it.execute("UPDATE batches SET attempts = 5, not_before_ms = 0", []))
+        .unwrap();
+    receiver.start();
+    receiver.wait_state("a", "failed");
+    assert!(receiver.state("a").contains("exit code 3"), "{}", receiver.state("a"));
+    let batch = receiver.look(|look| look.batch(1)).unwrap();
+    assert_eq!((batch.attempts, matches!(batch.state, BatchState::Parked(_))), (6, true));
+    receiver.put("code", "0");
+    receiver.sessions(0, &[]);
+    within(1).always("what is given up stays so", || receiver.state("a").starts_with("failed"));
+    receiver.stop().unwrap();
+    let runs = receiver.runs().len();
+    let inbox = Inbox::open(&receiver.paths.inbox(), InboxLimits::default()).unwrap();
+    let replay = inbox.write(|tx| tx.replay(1, 1));
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(replay)
+        .unwrap();
+    drop(inbox);
+    receiver.start();
+    within(20).until("the replay starts it", || receiver.runs().len() > runs);
+    assert_ne!(receiver.runs().first(), receiver.runs().last());
 }

@@ -22,6 +22,8 @@ use sha2::Sha256;
 use tempfile::TempDir;
 use tokio::sync::watch;
 
+/// Below the home.
+pub(crate) const SOURCES: &str = ".local/state/local-webhook/sources.json";
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 /// Notes each run, and answers what the files beside it say.
@@ -95,10 +97,8 @@ impl Receiver {
         receiver.put("code", "0");
         receiver.put("told", r#"{"told":"waiting","reason":"later"}"#);
         receiver.sessions(0, &[("i1", "main"), ("i2", "two")]);
-        let state = ".local/state/local-webhook";
-        receiver.put(&format!("{state}/github.secret"), SECRET);
-        let sources = json!({"sources": {"github": {"secretFile": "github.secret"}}});
-        receiver.put(&format!("{state}/sources.json"), &sources.to_string());
+        receiver.put(".local/state/local-webhook/github.secret", SECRET);
+        receiver.dispatch(&json!({}));
         for file in [receiver.paths.secret("github"), receiver.paths.sources()] {
             fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
         }
@@ -144,6 +144,13 @@ impl Receiver {
         let status = json!({"hookSessions": hooks, "sessions": sessions, "claimedUpTo": *claimed});
         self.put("status", &status.to_string());
         self.put(".config/agent-box/sessions.json", "{}");
+    }
+
+    /// Sets what limits the dispatch.
+    pub(crate) fn dispatch(&self, limits: &Value) {
+        let sources = json!({"github": {"secretFile": "github.secret"}});
+        self.put(SOURCES, &json!({"sources": sources, "dispatch": limits}).to_string());
+        fs::set_permissions(self.paths.sources(), fs::Permissions::from_mode(0o600)).unwrap();
     }
 
     /// Sets a filter of topics without rules.
