@@ -48,7 +48,7 @@ use crate::inbox::{Inbox, InboxError, Retention};
 use crate::now_ms;
 use crate::serve::over;
 
-pub(crate) use message::{draw, text_of_left_out};
+pub(crate) use message::{draw, marked, text_of_left_out};
 pub(crate) use roster::{Addressee, Roster};
 pub(crate) use standing::{Sign, Standing};
 pub use wrapper::Wrapper;

@@ -120,7 +120,7 @@ impl<S: Store> Ingress<S> {
     }
 
     /// Keeps the file that says what was refused, from now on.
-    pub(crate) async fn keep_refusals(&self) -> Infallible {
+    pub async fn keep_refusals(&self) -> Infallible {
         self.refusals.keep(&self.refused).await
     }
 }

@@ -39,6 +39,16 @@ pub(crate) fn text_for_session(
     frame.render(SESSION_TEXT)
 }
 
+/// A message as an agent reads it: marked if it may have been seen before.
+pub(crate) fn marked(text: &str, is_repeated: bool) -> String {
+    let text = text.trim_end_matches('\n');
+    if is_repeated {
+        format!("[agent-box: this event was sent before and may have been seen]\n{text}")
+    } else {
+        text.to_owned()
+    }
+}
+
 /// A batch's events, oldest first.
 pub(crate) fn text_for_batch(lines: Vec<Line>, fence: Fence) -> String {
     let mut frame = Frame::new(fence);

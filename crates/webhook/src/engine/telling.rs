@@ -6,7 +6,7 @@
 use agent_box_event::contract::Told as Said;
 use tokio::task::JoinError;
 
-use super::{Engine, TICK_MS};
+use super::{Engine, TICK_MS, marked};
 use crate::inbox::{InboxError, Look, SessionRef};
 use crate::now_ms;
 
@@ -55,12 +55,18 @@ impl Engine {
                 continue;
             }
             let numbers: Vec<u64> = messages.iter().map(|message| message.number).collect();
-            let text: Vec<String> = messages.into_iter().map(|message| message.text).collect();
+            let text: Vec<String> =
+                messages.iter().map(|it| marked(&it.text, it.is_offered)).collect();
             let attempt = self.attempts.entry(session.clone()).or_default();
             attempt.is_running = true;
-            let wrapper = self.parts.wrapper.clone();
+            let (wrapper, inbox) = (self.parts.wrapper.clone(), self.inbox.clone());
             self.tellings.spawn(async move {
-                let said = wrapper.deliver(&id, text.join("\n")).await;
+                // First: what nobody acknowledges afterwards may have been seen.
+                let (offered, at) = (numbers.clone(), now_ms());
+                let said = match inbox.write(move |tx| tx.offer(&offered, at)).await {
+                    Ok(()) => wrapper.deliver(&id, text.join("\n")).await,
+                    Err(error) => Err(error.to_string()),
+                };
                 Told { session, numbers, said }
             });
         }
@@ -83,7 +89,7 @@ impl Engine {
                 (attempt.failures, attempt.again_ms) = (0, None);
                 attempt.offered = numbers.last().copied().unwrap_or(attempt.offered);
                 tracing::info!(key = session.key, reason, "events wait for a session");
-                Ok(())
+                self.inbox.write(move |tx| tx.not_taken(&numbers)).await
             }
             // The next look at the sessions shows that it is gone, and ends its queue.
             Ok(Said::Gone) => {

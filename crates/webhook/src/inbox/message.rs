@@ -70,6 +70,8 @@ pub struct Message {
     pub meta: Value,
     /// Whether it was told before.
     pub is_repeated: bool,
+    /// Whether it was told, or offered and perhaps taken.
+    pub is_offered: bool,
     /// When it was put here.
     pub enqueued_ms: u64,
 }
@@ -115,7 +117,7 @@ pub struct Told {
     pub times: u32,
     /// When it was put into the queue.
     pub enqueued_ms: u64,
-    /// When it was last told.
+    /// When it was last told or offered.
     pub told_ms: Option<u64>,
 }
 
@@ -142,7 +144,7 @@ impl Look {
     ) -> Result<Vec<Message>, InboxError> {
         self.all(
             "SELECT m.number, m.sequence, d.source || '/' || d.id, m.text, m.meta, m.times,
-                m.enqueued_ms
+                m.enqueued_ms, m.told_ms IS NOT NULL
              FROM messages m JOIN deliveries d ON d.sequence = m.sequence
              WHERE m.owner = ?1 AND m.state = 'waiting' AND m.number > ?2
              ORDER BY m.number LIMIT ?3",
@@ -211,6 +213,7 @@ fn read_message(row: &Row<'_>) -> Result<Message, InboxError> {
         meta: parsed(serde_json::from_str(&meta))?,
         is_repeated: number(row, 5)? > 0,
         enqueued_ms: number(row, 6)?,
+        is_offered: row.get(7)?,
     })
 }
 
@@ -287,6 +290,29 @@ impl Tx<'_> {
                 "UPDATE messages SET times = times + 1, told_ms = ?2
                  WHERE number = ?1 AND state = 'waiting'",
                 params![signed(*number), signed(at_ms)],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Messages are about to be offered to their session's agent in its own way, which may take
+    /// them or only hear that something waits.
+    pub fn offer(&mut self, numbers: &[u64], at_ms: u64) -> Result<(), InboxError> {
+        for number in numbers {
+            self.change(
+                "UPDATE messages SET told_ms = ?2 WHERE number = ?1 AND state = 'waiting'",
+                params![signed(*number), signed(at_ms)],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The agent certainly took none of these: takes [`Tx::offer`] back.
+    pub fn not_taken(&mut self, numbers: &[u64]) -> Result<(), InboxError> {
+        for number in numbers {
+            self.change(
+                "UPDATE messages SET told_ms = NULL WHERE number = ?1 AND times = 0",
+                [signed(*number)],
             )?;
         }
         Ok(())

@@ -8,6 +8,7 @@ use tokio::net::UnixStream;
 
 use super::lines::{Lines, Turn};
 use super::wire::{FromPeer, Hello, Message, ToPeer, VERSION};
+use crate::engine::marked;
 
 /// A connection to the daemon.
 ///
@@ -56,12 +57,7 @@ impl Reading {
 
 /// A message as an agent reads it: marked if it may have been seen before.
 pub fn shown(message: &Message) -> String {
-    let content = message.content.trim_end_matches('\n');
-    if message.repeated {
-        format!("[agent-box: this event was sent before and may have been seen]\n{content}")
-    } else {
-        content.to_owned()
-    }
+    marked(&message.content, message.repeated)
 }
 
 /// Why the daemon does not answer.

@@ -81,6 +81,25 @@ fn a_session_without_a_peer_is_told_in_its_agent_s_own_way_and_each_event_once()
     receiver.wait_state("b", "delivered (i1)");
 }
 
+/// Seen red with an offer that nobody noted.
+#[test]
+fn an_event_that_may_have_been_seen_is_marked_when_it_is_offered_again() {
+    const MARK: &str = "was sent before and may have been seen";
+    let receiver = Receiver::new();
+    receiver.subscribe(Some("alice-main"), &["github:o/r"]);
+    receiver.put("told", "");
+    assert_eq!(receiver.send("a", "o/r", 1), 200);
+    let told = || receiver.read("delivered");
+    within(20).until("it was offered again", || told().matches("== i1").count() > 1);
+    receiver.put("told", r#"{"told":"delivered"}"#);
+    receiver.wait_state("a", "delivered (i1)");
+    let offers: Vec<bool> = told().split("== i1").skip(1).map(|it| it.contains(MARK)).collect();
+    assert_eq!((offers[0], offers[1..].iter().all(|it| *it)), (false, true), "{}", told());
+    assert_eq!(receiver.send("b", "o/r", 2), 200);
+    receiver.wait_state("b", "delivered (i1)");
+    assert!(!told().rsplit("== i1").next().unwrap().contains(MARK), "{}", told());
+}
+
 /// Seen red with a list of sessions that is empty when it cannot be read.
 #[test]
 fn nobody_is_forgotten_while_the_sessions_cannot_be_listed() {

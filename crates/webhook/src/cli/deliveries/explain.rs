@@ -240,6 +240,7 @@ fn told_text(told: &Told, now: u64) -> String {
         (MessageState::Waiting, None) => "waits, not told yet".to_owned(),
         (MessageState::Waiting, Some(at)) => {
             let times = match told.times {
+                0 => "offered ".to_owned(),
                 1 => "told once, ".to_owned(),
                 more => format!("told {more} times, the last "),
             };

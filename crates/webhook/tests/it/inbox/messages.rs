@@ -52,12 +52,16 @@ async fn a_message_waits_until_it_is_acknowledged_and_is_marked_when_it_was_told
         text: "text of a".to_owned(),
         meta: json!({"of": 1}),
         is_repeated: false,
+        is_offered: false,
         enqueued_ms: 10,
     };
     assert_eq!(pending(&rig, &main).await, std::slice::from_ref(&first));
     rig.write(|tx| tx.told(&[1], 20)).await;
     rig.reopen();
-    assert_eq!(pending(&rig, &main).await, [Message { is_repeated: true, ..first }]);
+    assert_eq!(
+        pending(&rig, &main).await,
+        [Message { is_repeated: true, is_offered: true, ..first }]
+    );
     assert_eq!(rig.delivery(1).await.settled_ms, None);
     rig.write(|tx| tx.acknowledge(&[1, 7], 30)).await;
     rig.write(|tx| tx.acknowledge(&[1], 31)).await;

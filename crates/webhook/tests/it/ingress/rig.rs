@@ -92,7 +92,10 @@ impl Receiver {
                 }
                 ready.send(port).unwrap();
                 let stopped = async { stopped.await.unwrap_or(()) };
-                serve(listeners, ingress, stopped).await;
+                tokio::select! {
+                    _ = ingress.keep_refusals() => {}
+                    () = serve(listeners, Arc::clone(&ingress), stopped) => {}
+                }
             });
         });
         let port = is_ready.recv().unwrap();
