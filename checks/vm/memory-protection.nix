@@ -4,16 +4,11 @@
   name = "agent-box-memory-protection";
 
   nodes.machine = {
-    imports = [ module ];
+    imports = [ (import ./stub-box.nix { inherit module pkgs; }) ];
     virtualisation.memorySize = 1024;
-    services.agent-box = {
-      enable = true;
-      installAgents = [ "claude" ];
-      agentPackages.claude = import ./stub-agent.nix { inherit pkgs; };
-      users.alice.sessions = {
-        main = { };
-        greedy.agent = "shell";
-      };
+    services.agent-box.users.alice.sessions = {
+      main = { };
+      greedy.agent = "shell";
     };
   };
 

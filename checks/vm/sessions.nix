@@ -4,12 +4,9 @@
   name = "agent-box-sessions";
 
   nodes.machine = {
-    imports = [ module ];
+    imports = [ (import ./stub-box.nix { inherit module pkgs; }) ];
     virtualisation.memorySize = 2048;
     services.agent-box = {
-      enable = true;
-      installAgents = [ "claude" ];
-      agentPackages.claude = import ./stub-agent.nix { inherit pkgs; };
       users.alice.sessions = {
         main = { };
         hungry = {

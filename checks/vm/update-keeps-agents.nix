@@ -2,15 +2,10 @@
 { lib, module, pkgs, ... }:
 let
   agents = {
-    imports = [ module ];
-    services.agent-box = {
-      enable = true;
-      installAgents = [ "claude" ];
-      agentPackages.claude = import ./stub-agent.nix { inherit pkgs; };
-      users.alice.sessions = {
-        main = { };
-        tools.agent = "shell";
-      };
+    imports = [ (import ./stub-box.nix { inherit module pkgs; }) ];
+    services.agent-box.users.alice.sessions = {
+      main = { };
+      tools.agent = "shell";
     };
   };
 in

@@ -1,8 +1,0 @@
-# An agent that notes how it was started, and stays.
-{ pkgs }:
-pkgs.writeShellScriptBin "claude" ''
-  printf '%s\0' "$@" >> "$HOME/started"
-  printf '\n' >> "$HOME/started"
-  trap 'exit 0' HUP TERM
-  while :; do ${pkgs.coreutils}/bin/sleep 1 & wait; done
-''
