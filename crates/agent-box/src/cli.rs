@@ -124,7 +124,8 @@ Examples:
 
 Agents are claude and codex where they are on the supervisor's PATH, and shell. Another program
 becomes an agent by naming it for both `up` and `add`: AGENT_BOX_AGENT_BINS='kind=/path …' (which
-then lists all but shell).")]
+then lists all but shell). Such a program cannot resume a conversation: after a death it is told
+its task again, and that it ran before, until it ends by itself with code 0.")]
     Add(Add),
     /// List sessions with their state
     #[command(visible_alias = "list")]

@@ -1,10 +1,21 @@
-//! The filter files of sessions: they go with their session.
+//! The filter files of sessions: they go with their session, and come back with it.
+//!
+//! What a removed session was subscribed to is kept under its id, where no session of its name
+//! finds it, for as long as the rest of what `undo` needs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use agent_box_disk::{IoError, remove};
-use agent_box_session::{Registry, SessionName, WebhookPaths};
+use agent_box_disk::{IoError, read, remove, replace};
+use agent_box_session::{Registry, SessionId, SessionName, Timestamp, WebhookPaths};
 use agent_box_session_store::{Change, Store, TransactError};
+
+/// How long they are kept, as launch records are.
+const KEPT: Duration = Duration::from_hours(7 * 24);
+/// A filter is not larger.
+const LARGEST_MIB: u64 = 8;
+/// No filter's name begins so.
+const KEPT_PREFIX: &str = "removed.";
 
 /// The subscriptions of one user's sessions, kept as files by the webhook programs.
 #[derive(Clone, Debug)]
@@ -16,17 +27,80 @@ pub struct Subscriptions {
 }
 
 impl Subscriptions {
-    /// Forgets what a session is subscribed to, unless one of that name is listed (again).
+    /// Puts away what a removed session was subscribed to, unless one of its name is listed
+    /// (again).
     ///
     /// # Errors
-    /// When the file cannot be removed.
-    pub fn forget(&self, store: &Store, name: &SessionName) -> Result<(), IoError> {
+    /// When the file cannot be moved.
+    pub fn forget(
+        &self,
+        store: &Store,
+        name: &SessionName,
+        id: Option<SessionId>,
+    ) -> Result<(), IoError> {
         match store.read() {
             Ok(document) if !document.registry.is_taken(name.as_str()) => {
-                remove(&self.filter(name))
+                self.put_away(store, name, id)
             }
             // Unreadable is not unlisted.
             _ => Ok(()),
+        }
+    }
+
+    /// [`Subscriptions::forget`] for one whose name another session has by now.
+    ///
+    /// # Errors
+    /// When the file cannot be moved.
+    pub(crate) fn put_away(
+        &self,
+        store: &Store,
+        name: &SessionName,
+        id: Option<SessionId>,
+    ) -> Result<(), IoError> {
+        self.sweep_kept(store.now());
+        let filter = self.filter(name);
+        match id {
+            Some(id) => self.rename(&filter, &self.kept(id)),
+            None => remove(&filter),
+        }
+    }
+
+    /// Gives a session that was removed what it was subscribed to, unless it is subscribed again.
+    ///
+    /// # Errors
+    /// When the file cannot be moved.
+    pub fn bring_back(&self, name: &SessionName, id: SessionId) -> Result<(), IoError> {
+        let filter = self.filter(name);
+        if filter.exists() {
+            return Ok(());
+        }
+        self.rename(&self.kept(id), &filter)
+    }
+
+    /// Durably, and so that a crash leaves both rather than none.
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), IoError> {
+        // What cannot be read is no filter either.
+        if let Ok(bytes) = read(from, LARGEST_MIB) {
+            replace(to, self.paths.state(), &bytes)?;
+        }
+        remove(from)
+    }
+
+    /// Removes what was kept long enough.
+    fn sweep_kept(&self, now: Timestamp) {
+        let entries = std::fs::read_dir(self.paths.state()).into_iter().flatten().flatten();
+        for entry in entries {
+            let file = entry.file_name();
+            let id =
+                file.to_str().and_then(|it| it.strip_prefix(KEPT_PREFIX)?.strip_suffix(".json"));
+            let is_kept = id.is_some_and(|id| id.parse::<SessionId>().is_ok());
+            let put = entry.metadata().and_then(|it| it.modified()).ok();
+            let age = put.and_then(|it| it.duration_since(std::time::UNIX_EPOCH).ok());
+            let age = age.and_then(|it| u64::try_from(it.as_millis()).ok());
+            let age = age.map(|millis| now.since(Timestamp::from_millis(millis)));
+            if is_kept && age.is_some_and(|age| age > KEPT) {
+                let _ = std::fs::remove_file(entry.path());
+            }
         }
     }
 
@@ -55,6 +129,10 @@ impl Subscriptions {
                 (!registry.is_taken(name.as_str())).then(|| entry.path())
             })
             .collect()
+    }
+
+    fn kept(&self, id: SessionId) -> PathBuf {
+        self.paths.state().join(format!("{KEPT_PREFIX}{id}.json"))
     }
 
     fn filter(&self, name: &SessionName) -> PathBuf {
@@ -142,7 +220,7 @@ mod tests {
             file.write_all(text.as_bytes()).unwrap();
             scene.subscriptions.sweep(&scene.store).unwrap_err();
             let gone = SessionName::parse("gone").unwrap();
-            scene.subscriptions.forget(&scene.store, &gone).unwrap();
+            scene.subscriptions.forget(&scene.store, &gone, None).unwrap();
             assert_eq!(scene.files(), ["filter.ann-gone.json"], "{text:?}");
         }
     }
@@ -154,9 +232,30 @@ mod tests {
         scene.put(&["filter.ann-main.json", "filter.ann-gone.json", "filter.ann-gone-2.json"]);
         for name in ["main", "gone", "gone"] {
             let name = SessionName::parse(name).unwrap();
-            scene.subscriptions.forget(&scene.store, &name).unwrap();
+            scene.subscriptions.forget(&scene.store, &name, None).unwrap();
         }
         assert_eq!(scene.files(), ["filter.ann-gone-2.json", "filter.ann-main.json"]);
+    }
+
+    #[test]
+    fn what_a_removed_session_was_subscribed_to_is_kept_a_week_under_its_id() {
+        let scene = Scene::new();
+        let (one, two) = (scene.store.mint_session(), scene.store.mint_session());
+        let name = SessionName::parse("gone").unwrap();
+        scene.put(&["filter.ann-gone.json", "removed.txt"]);
+        scene.subscriptions.forget(&scene.store, &name, Some(one)).unwrap();
+        scene.subscriptions.bring_back(&name, two).unwrap();
+        let kept = format!("removed.{one}.json");
+        assert_eq!(scene.files(), [kept.as_str(), "removed.txt"], "another one has the name");
+        scene.subscriptions.bring_back(&name, one).unwrap();
+        assert_eq!(scene.files(), ["filter.ann-gone.json", "removed.txt"]);
+
+        scene.subscriptions.forget(&scene.store, &name, Some(one)).unwrap();
+        let path = scene.subscriptions.paths.state().join(&kept);
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH).unwrap();
+        scene.subscriptions.forget(&scene.store, &name, Some(two)).unwrap();
+        assert_eq!(scene.files(), ["removed.txt"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fs;
 use agent_box_testkit::conformance::messages;
 use agent_box_testkit::{TestBox, within};
 
-use crate::scene::{add_claude, ask, quiet_box, say, supervise, supervised_box};
+use crate::scene::{add_claude, ask, quiet_box, rollout, say, supervise, supervised_box};
 
 const WEBHOOK: &str = ".local/state/local-webhook";
 
@@ -54,6 +54,26 @@ fn rm_takes_that_sessions_subscriptions_along_and_no_others() {
 }
 
 #[test]
+fn undo_gives_a_session_its_subscriptions_back_and_never_another_s() {
+    let scene = quiet_box();
+    add_claude(&scene, "main", &[]);
+    scene.put(filter(&scene, "main"), "first");
+    say(&scene, &["rm", "main"]);
+    say(&scene, &["undo"]);
+    assert_eq!(scene.read(filter(&scene, "main")), "first");
+
+    say(&scene, &["rm", "main"]);
+    add_claude(&scene, "main", &[]);
+    assert_eq!(scene.read(filter(&scene, "main")), "", "a successor begins without any");
+    scene.put(filter(&scene, "main"), "second");
+    say(&scene, &["undo", "2"]);
+    assert_eq!(scene.read(filter(&scene, "main")), "first");
+    // And what `undo` removed comes back by it as well.
+    say(&scene, &["undo"]);
+    assert_eq!(scene.read(filter(&scene, "main")), "second");
+}
+
+#[test]
 fn a_starting_supervisor_sweeps_subscriptions_of_nobody() {
     let mut scene = quiet_box();
     add_claude(&scene, "main", &[]);
@@ -89,19 +109,7 @@ fn codex_is_told_and_others_say_how_they_are() {
     let tell = |id: &str, message: &str| {
         scene.command(&["hook", "tell", "--session-id", id]).stdin(message).run()
     };
-    let rollout = || {
-        let mut folders = vec![scene.home().join(".codex/sessions")];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                let path = entry.path();
-                if path.extension().is_some_and(|it| it == "jsonl") {
-                    return Some(path);
-                }
-                folders.push(path);
-            }
-        }
-        None
-    };
+    let rollout = || rollout(&scene);
     within(15).until("codex began", || {
         rollout().is_some_and(|it| messages(&it).iter().any(|said| said.ends_with("hello")))
     });

@@ -37,6 +37,7 @@ mod spot;
 mod story;
 #[path = "../shared/webhook_box.rs"]
 mod webhook_box;
+mod webhook_codex;
 mod webhook_hook;
 #[cfg(feature = "testpoints")]
 mod webhook_killed;

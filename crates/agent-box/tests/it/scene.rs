@@ -190,3 +190,18 @@ pub(crate) fn events(scene: &TestBox, name: &str, kind: &str) -> Vec<Value> {
 pub(crate) fn wait_gone(pids: &[i32]) {
     within(10).until("the processes are gone", || !pids.iter().any(|&pid| process::is_alive(pid)));
 }
+
+/// What the stub codex of this home has written down, once there is something.
+pub(crate) fn rollout(scene: &TestBox) -> Option<PathBuf> {
+    let mut folders = vec![scene.home().join(".codex/sessions")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.extension().is_some_and(|it| it == "jsonl") {
+                return Some(path);
+            }
+            folders.push(path);
+        }
+    }
+    None
+}

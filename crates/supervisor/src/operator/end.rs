@@ -139,7 +139,7 @@ impl Operator {
         };
         // Once nothing of it runs that could subscribe again.
         let forgotten = match verb {
-            EndVerb::Remove => self.subscriptions.forget(&self.store, name),
+            EndVerb::Remove => self.subscriptions.forget(&self.store, name, committed.session),
             EndVerb::Stop | EndVerb::Restart => Ok(()),
         };
         ended.map_err(|source| VerbError::NotEnded {

@@ -50,6 +50,11 @@ impl Operator {
             noted = noted.and(journal(name, *id, "removed by undo"));
             self.end_launches(*id, name, self.store.launch(*id))
                 .map_err(|source| UndoFault::NotEnded { name: name.clone(), source })?;
+            // Not `forget`: who had the name before may have it again.
+            self.subscriptions.put_away(&self.store, name, Some(*id))?;
+        }
+        for (name, id) in &undone.restored {
+            self.subscriptions.bring_back(name, *id)?;
         }
         noted?;
         Ok(undone)
