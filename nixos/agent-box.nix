@@ -315,10 +315,10 @@ let
 
   module =
     source:
-    { config, lib, pkgs, utils, ... }:
+    { config, lib, options, pkgs, utils, ... }:
     let
       inherited = {
-        inherit config constants lib payload pkgs source utils;
+        inherit config constants lib options payload pkgs source utils;
         inherit (constants) env;
         cfg = config.services.agent-box;
       };
@@ -561,29 +561,54 @@ let
 # unit, and the reason for every point left open.
 (
   { home, lib, runtime, sudoRules, tmuxUnit, ... }:
+  let
+    everyUnit = {
+      LockPersonality = true;
+      PrivateDevices = true;
+      PrivateTmp = true;
+      ProtectClock = true;
+      ProtectControlGroups = true;
+      ProtectHostname = true;
+      ProtectKernelLogs = true;
+      ProtectKernelModules = true;
+      ProtectKernelTunables = true;
+      ProtectSystem = "strict";
+      RestrictRealtime = true;
+      RestrictSUIDSGID = true;
+    };
+
+    # Programs of ours, of which it is known what they need: they call nobody, and what they are
+    # called by are sockets of the file system.
+    everyDaemon = everyUnit // {
+      CapabilityBoundingSet = "";
+      IPAddressDeny = "any";
+      NoNewPrivileges = true;
+      RestrictAddressFamilies = "AF_UNIX";
+      RestrictNamespaces = true;
+      SystemCallArchitectures = "native";
+      SystemCallFilter = [ "@system-service" "~@privileged @resources" ];
+    };
+
+    # Those that read what comes from outside the box. A program that they run and that asks for
+    # more is refused, not killed.
+    everyListener = everyDaemon // {
+      PrivateIPC = true;
+      ProtectProc = "invisible";
+      SystemCallErrorNumber = "EPERM";
+      UMask = "0077";
+    };
+
+    # All control groups are read-only but for this, where the launchers make a group per session.
+    sessionGroups = user: "-/sys/fs/cgroup/system.slice/${tmuxUnit user}.service";
+  in
   {
     # The unit in which agents run: they install, compile, trace and sandbox things of their own, so
     # namespaces, the network, tracing and writable code stay theirs.
     agentHardening =
       user:
-      {
-        PrivateTmp = true;
-        PrivateDevices = true;
-        ProtectSystem = "strict";
-        ProtectClock = true;
-        ProtectKernelLogs = true;
-        ProtectKernelModules = true;
-        ProtectKernelTunables = true;
-        # Read-only but for the unit's own subtree, where the launchers make a group per session.
-        ProtectControlGroups = true;
-        ReadWritePaths = [
-          (home user)
-          "-/sys/fs/cgroup/system.slice/${tmuxUnit user}.service"
-        ];
-        RestrictRealtime = true;
-        RestrictSUIDSGID = true;
-        LockPersonality = true;
-        ProtectHostname = true;
+      everyUnit
+      // {
+        ReadWritePaths = [ (home user) (sessionGroups user) ];
         # What nobody without root's rights could call with success anyway.
         SystemCallFilter = "~@clock @cpu-emulation @module @obsolete @raw-io @reboot @swap";
         SystemCallErrorNumber = "EPERM";
@@ -599,97 +624,95 @@ let
     # they are), ProtectProc (hides processes that made themselves undumpable, as ssh-agent does),
     # PrivateNetwork and ProcSubset (both hide /proc/net/unix, which names a tmux server that lost
     # its socket).
-    supervisorHardening = user: {
-      PrivateTmp = true;
-      PrivateDevices = true;
-      ProtectSystem = "strict";
-      ProtectClock = true;
-      ProtectControlGroups = true;
-      ReadWritePaths = [
-        (home user)
-        (runtime user)
-        "-/sys/fs/cgroup/system.slice/${tmuxUnit user}.service"
-      ];
-      ProtectHostname = true;
-      ProtectKernelLogs = true;
-      ProtectKernelModules = true;
-      ProtectKernelTunables = true;
-      RestrictNamespaces = true;
-      RestrictRealtime = true;
-      RestrictSUIDSGID = true;
-      RestrictAddressFamilies = "AF_UNIX";
-      IPAddressDeny = "any";
-      LockPersonality = true;
-      MemoryDenyWriteExecute = true;
-      NoNewPrivileges = true;
-      CapabilityBoundingSet = "";
-      SystemCallArchitectures = "native";
-      SystemCallFilter = [ "@system-service" "~@privileged @resources" ];
-    };
+    supervisorHardening =
+      user:
+      everyDaemon
+      // {
+        MemoryDenyWriteExecute = true;
+        ReadWritePaths = [ (home user) (runtime user) (sessionGroups user) ];
+      };
 
     # The receiver reads what strangers send, writes files of its user's home, and runs the wrapper:
     # a tmux client, and codex to leave a message for a session.
     # Left out: MemoryDenyWriteExecute (codex may be a JavaScript program).
-    receiverHardening = user: {
-      PrivateTmp = true;
-      PrivateDevices = true;
-      PrivateIPC = true;
-      ProtectSystem = "strict";
-      ProtectClock = true;
-      ProtectControlGroups = true;
-      ProtectProc = "invisible";
-      ReadWritePaths = [ (home user) ];
-      ProtectHostname = true;
-      ProtectKernelLogs = true;
-      ProtectKernelModules = true;
-      ProtectKernelTunables = true;
-      RestrictNamespaces = true;
-      RestrictRealtime = true;
-      RestrictSUIDSGID = true;
-      # Its socket comes from systemd; it calls nobody.
-      RestrictAddressFamilies = "AF_UNIX";
-      IPAddressDeny = "any";
-      LockPersonality = true;
-      NoNewPrivileges = true;
-      CapabilityBoundingSet = "";
-      SystemCallArchitectures = "native";
-      SystemCallFilter = [ "@system-service" "~@privileged @resources" ];
-      # A program that it runs and that asks for more is refused, not killed.
-      SystemCallErrorNumber = "EPERM";
-      UMask = "0077";
-    };
+    receiverHardening = user: everyListener // { ReadWritePaths = [ (home user) ]; };
 
     # Root, for it becomes each user in turn and asks systemd to stop units; it writes nothing, and
     # talks to the cloud's address of the link alone.
-    spotHardening = {
-      PrivateTmp = true;
-      PrivateDevices = true;
-      PrivateIPC = true;
-      ProtectSystem = "strict";
-      ProtectHome = "read-only";
-      ProtectClock = true;
-      ProtectControlGroups = true;
-      ProtectProc = "invisible";
-      ProcSubset = "pid";
-      ProtectHostname = true;
-      ProtectKernelLogs = true;
-      ProtectKernelModules = true;
-      ProtectKernelTunables = true;
-      RestrictNamespaces = true;
-      RestrictRealtime = true;
-      RestrictSUIDSGID = true;
-      RestrictAddressFamilies = [ "AF_UNIX" "AF_INET" ];
-      IPAddressDeny = "any";
-      IPAddressAllow = "169.254.169.254";
-      LockPersonality = true;
-      MemoryDenyWriteExecute = true;
-      NoNewPrivileges = true;
+    spotHardening = everyListener // {
       CapabilityBoundingSet = [ "CAP_SETUID" "CAP_SETGID" ];
-      SystemCallArchitectures = "native";
+      IPAddressAllow = "169.254.169.254";
+      MemoryDenyWriteExecute = true;
+      ProcSubset = "pid";
+      ProtectHome = "read-only";
+      RestrictAddressFamilies = [ "AF_UNIX" "AF_INET" ];
       SystemCallFilter = [ "@system-service" "~@resources" ];
-      SystemCallErrorNumber = "EPERM";
-      UMask = "0077";
     };
+  }
+)
+
+        # What the services of a user have in common.
+(
+  { agentBins, cfg, constants, env, home, lib, runtime, ... }:
+  let
+    # A switch changes it in one step: it ends no agent, and no socket is closed meanwhile.
+    keptRunning = user: {
+      stopIfChanged = false;
+      startLimitIntervalSec = 0;
+      environment.HOME = home user;
+      serviceConfig = {
+        User = user;
+        WorkingDirectory = "~";
+        Restart = "always";
+        RestartSec = 1;
+        # One descriptor per pane, session or sender.
+        LimitNOFILE = 65536;
+        # Agents go first; their launchers see to that.
+        OOMScoreAdjust = lib.mkIf cfg.protectMemory (lib.mkDefault (-500));
+      };
+    };
+  in
+  {
+    inherit keptRunning;
+
+    # A verb of agent-box that works on its user's sessions and says when it is ready.
+    daemon = user: verb: lib.mkMerge [
+      (keptRunning user)
+      {
+        environment = {
+          ${env.RUNTIME_DIR} = runtime user;
+          ${env.TMUX_EXTERNAL} = "1";
+          ${env.TMUX} = "${runtime user}/tmux";
+          ${env.AGENT_BINS} = agentBins;
+          ${env.DEFAULT_AGENT} = cfg.agent;
+        };
+        serviceConfig = {
+          Type = "notify";
+          ExecStart = "${cfg.package}/bin/agent-box ${verb}";
+          TimeoutStopSec = 20;
+        };
+      }
+    ];
+  }
+)
+
+        # Kinds of options that come again and again; the rest is said as for mkOption.
+(
+  { lib, ... }:
+  let
+    inherit (lib) mkOption types;
+  in
+  {
+    onUnlessRefused = description: mkOption {
+      type = types.bool;
+      default = true;
+      example = false;
+      inherit description;
+    };
+
+    words = option: mkOption ({ type = types.listOf types.str; default = [ ]; } // option);
+
+    orNull = type: option: mkOption ({ type = types.nullOr type; default = null; } // option);
   }
 )
 
@@ -711,7 +734,7 @@ let
       options.services.agent-box = lib.foldl' (known: part: known // part) { } (parts [
         # Options of the whole box.
 (
-  { builtPackage, config, lib, ... }:
+  { builtPackage, config, lib, onUnlessRefused, orNull, words, ... }:
   let
     inherit (lib) mkEnableOption mkOption types;
   in
@@ -722,6 +745,7 @@ let
       type = types.package;
       default = builtPackage;
       defaultText = lib.literalMD "built from the source that this file carries";
+      example = lib.literalExpression "inputs.agent-box.packages.\${pkgs.stdenv.hostPlatform.system}.default";
       description = ''
         The agent-box programs.
         A replacement must have `bin/agent-box`, the same program as `agent-box-session`, `agent-box-webhook` and `agent-box-webhook-self`, and `bin/agent-box-pane` and `bin/agent-box-webhook-spawn`.
@@ -747,9 +771,7 @@ let
 
     agentPackages = lib.genAttrs [ "claude" "codex" ] (
       kind:
-      mkOption {
-        type = types.nullOr types.package;
-        default = null;
+      orNull types.package {
         example = lib.literalExpression "pkgs.${{ claude = "claude-code"; codex = "codex"; }.${kind}}";
         description = ''
           The package with `bin/${kind}`.
@@ -758,14 +780,10 @@ let
       }
     );
 
-    codexFullAccess = mkOption {
-      type = types.bool;
-      default = true;
-      description = ''
-        Whether `/etc/codex/config.toml` lets codex work without asking and without its own sandbox.
-        The box is the sandbox then: codex can do what its Linux user can.
-      '';
-    };
+    codexFullAccess = onUnlessRefused ''
+      Whether `/etc/codex/config.toml` lets codex work without asking and without its own sandbox.
+      The box is the sandbox then: codex can do what its Linux user can.
+    '';
 
     remoteControlHost = mkOption {
       type = types.str;
@@ -774,7 +792,7 @@ let
       example = "box.example.org";
       description = ''
         The host part of the names under which sessions appear in the vendors' apps.
-        Empty means the kernel's host name.
+        Empty means {option}`services.agent-box.web.domain` where that is in use, else the kernel's host name.
       '';
     };
 
@@ -785,9 +803,7 @@ let
       description = "Seconds between asking a session to end and killing what is left of it.";
     };
 
-    sudoAllowlist = mkOption {
-      type = types.listOf types.str;
-      default = [ ];
+    sudoAllowlist = words {
       example = [ "/run/current-system/sw/bin/systemctl restart my-app.service" ];
       description = ''
         Commands that every agent user may run as root without a password.
@@ -802,9 +818,7 @@ let
       description = "More programs for the agents, also on the system's PATH.";
     };
 
-    environmentFiles = mkOption {
-      type = types.listOf types.str;
-      default = [ ];
+    environmentFiles = words {
       example = [ "/run/secrets/agents.env" ];
       description = ''
         Files of `KEY=value` lines, read as root when a supervisor starts; every session gets their variables.
@@ -812,21 +826,18 @@ let
       '';
     };
 
-    protectMemory = mkOption {
-      type = types.bool;
-      default = true;
-      description = ''
-        Whether the box compresses memory before it runs short (zram), ends the greediest agent before the kernel has to choose (earlyoom),
-        and prefers agents over tmux and the daemons when something must be killed.
-      '';
-    };
+    protectMemory = onUnlessRefused ''
+      Whether the box compresses memory before it runs short (zram), ends the greediest agent before the kernel has to choose (earlyoom),
+      and prefers agents over tmux and the daemons when something must be killed.
+    '';
 
     selfUpdate = {
       enable = mkEnableOption "`agent-box-update.service`, which moves this box to the newest agent-box when it is started";
 
       repo = mkOption {
-        type = types.str;
+        type = types.strMatching "[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+";
         default = "agent-box/agent-box";
+        example = "example/agent-box";
         description = "The GitHub repository, as `owner/name`, whose default branch is followed.";
       };
 
@@ -839,23 +850,24 @@ let
       pinFile = mkOption {
         type = types.str;
         default = "/etc/nixos/agent-box-pin.nix";
+        example = "/etc/nixos/pins/agent-box.nix";
         description = "The file that the update writes: `{ rev = …; sha256 = …; }` of `nixos/agent-box.nix`.";
       };
 
-      agentNixpkgs = mkOption {
-        type = types.nullOr (types.submodule {
-          options = {
-            url = mkOption {
-              type = types.str;
-              description = "Address of the archive.";
-            };
-            sha256 = mkOption {
-              type = types.str;
-              description = "Its hash when unpacked.";
-            };
+      agentNixpkgs = orNull (types.submodule {
+        options = {
+          url = mkOption {
+            type = types.str;
+            example = "https://releases.nixos.org/nixos/unstable/nixos-26.11pre900000.0123456789ab/nixexprs.tar.xz";
+            description = "The address of its archive.";
           };
-        });
-        default = null;
+          sha256 = mkOption {
+            type = types.str;
+            example = lib.fakeSha256;
+            description = "The hash of its archive when that is unpacked, as `nix-prefetch-url --unpack` prints it.";
+          };
+        };
+      }) {
         example = lib.literalExpression "import /etc/nixos/agent-box-agent-pin.nix";
         description = "A second nixpkgs from which only the agents are taken, so that they can be newer than the system.";
       };
@@ -863,19 +875,16 @@ let
       agentPinFile = mkOption {
         type = types.str;
         default = "/etc/nixos/agent-box-agent-pin.nix";
-        description = "The file that the update writes for {option}`services.agent-box.selfUpdate.agentNixpkgs`.";
+        example = "/etc/nixos/pins/agents.nix";
+        description = "The file that the update writes for {option}`services.agent-box.selfUpdate.agentNixpkgs`: `{ url = …; sha256 = …; }`.";
       };
     };
 
     spotInterruption = {
-      enable = mkOption {
-        type = types.bool;
-        default = true;
-        description = ''
-          Whether people are warned when Amazon takes a spot machine back, about two minutes before it does, and the supervisors stop in time.
-          The machine is not shut down, for then it would not be started again. On a machine of another kind the monitor ends at once.
-        '';
-      };
+      enable = onUnlessRefused ''
+        Whether people are warned when Amazon takes a spot machine back, about two minutes before it does, and the supervisors stop in time.
+        The machine is not shut down, for then it would not be started again. On a machine of another kind the monitor ends at once.
+      '';
 
       gracePeriod = mkOption {
         type = types.ints.unsigned;
@@ -888,12 +897,13 @@ let
         type = types.ints.positive;
         default = 5;
         example = 10;
-        description = "Seconds between two looks.";
+        description = "Seconds between two questions to the cloud whether the machine is taken back.";
       };
 
       message = mkOption {
         type = types.strMatching "[^\n\r]+";
         default = "⚠️ This machine is taken back in about two minutes: commit and push what must not be lost.";
+        example = "⚠️ Amazon takes this machine back: push now.";
         description = "The one line that everybody who looks at a session is shown, until a key is pressed. It is never typed into a terminal.";
       };
     };
@@ -908,87 +918,67 @@ let
 
         # Options of the users and their sessions.
 (
-  { lib, ... }:
+  { lib, onUnlessRefused, orNull, words, ... }:
   let
     inherit (lib) mkOption types;
 
-    skipPermissions = mkOption {
-      type = types.bool;
-      default = true;
-      description = "Whether the agent works without asking for permission.";
-    };
-    remoteControl = mkOption {
-      type = types.bool;
-      default = true;
-      description = "Whether the vendor's apps can drive the session.";
-    };
-    remoteControlName = mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      example = "build machine";
-      description = "The name in the vendor's apps; null makes it `<user>-<session>@<host>`.";
-    };
-    extraArgs = mkOption {
-      type = types.listOf types.str;
-      default = [ ];
-      example = [ "--model" "opus" ];
-      description = "Further arguments of the agent's command line.";
+    # What a session can say, and a user whose one session is not declared.
+    common = {
+      skipPermissions = onUnlessRefused "Whether the agent works without asking for permission.";
+
+      remoteControl = onUnlessRefused "Whether the vendor's apps can drive the session.";
+
+      remoteControlName = orNull types.str {
+        example = "build machine";
+        description = "The name in the vendor's apps; null makes it `<user>-<session>@<host>`.";
+      };
+
+      extraArgs = words {
+        example = [ "--model" "opus" ];
+        description = "Further arguments of the agent's command line.";
+      };
     };
 
-    size = types.nullOr (types.either types.ints.positive (types.strMatching "[0-9]+[KMGT]"));
+    kind = description: orNull (types.enum [ "claude" "codex" "shell" ]) {
+      example = "shell";
+      inherit description;
+    };
+
+    size = types.either types.ints.positive (types.strMatching "[0-9]+[KMGT]");
 
     session = types.submodule {
-      options = {
-        inherit skipPermissions remoteControl remoteControlName extraArgs;
+      options = common // {
+        agent = kind "What runs in the session; null means {option}`services.agent-box.agent`.";
 
-        agent = mkOption {
-          type = types.nullOr (types.enum [ "claude" "codex" "shell" ]);
-          default = null;
-          description = "What runs in the session; null means {option}`services.agent-box.agent`.";
-        };
-
-        workingDirectory = mkOption {
-          type = types.nullOr types.str;
-          default = null;
+        workingDirectory = orNull types.str {
           example = "/home/alice/src/app";
           description = "Where it runs; null means the user's home. The session waits until the directory exists. Outside the home, agents can only read.";
         };
 
-        initialPrompt = mkOption {
-          type = types.nullOr types.str;
-          default = null;
+        initialPrompt = orNull types.str {
           example = "Set up the project as README.md says.";
           description = "What the agent is told when it starts for the first time; a shell is told nothing. Everybody on the machine can read it.";
         };
 
-        resumePrompt = mkOption {
-          type = types.nullOr types.str;
-          default = null;
-          description = "What the agent is told at every later start; null means a built-in reminder to go on.";
+        resumePrompt = orNull types.str {
+          example = "Go on where you were, and say what is left.";
+          description = "What the agent is told at every later start; null means a built-in reminder to go on. Everybody on the machine can read it.";
         };
 
         limits = {
-          memoryHigh = mkOption {
-            type = size;
-            default = null;
+          memoryHigh = orNull size {
             example = "3G";
             description = "Memory above which the session is slowed down, in bytes or with K, M, G or T.";
           };
-          memoryMax = mkOption {
-            type = size;
-            default = null;
+          memoryMax = orNull size {
             example = "4G";
-            description = "Memory above which the session, and nothing else, is killed.";
+            description = "Memory above which the session, and nothing else, is killed; in bytes or with K, M, G or T.";
           };
-          tasksMax = mkOption {
-            type = types.nullOr types.ints.positive;
-            default = null;
+          tasksMax = orNull types.ints.positive {
             example = 512;
             description = "How many processes and threads the session may have.";
           };
-          cpuWeight = mkOption {
-            type = types.nullOr (types.ints.between 1 10000);
-            default = null;
+          cpuWeight = orNull (types.ints.between 1 10000) {
             example = 50;
             description = "The session's share of the processor when it is busy; 100 is everybody's default.";
           };
@@ -997,9 +987,7 @@ let
     };
 
     user = types.submodule ({ name, ... }: {
-      options = {
-        inherit skipPermissions remoteControl remoteControlName extraArgs;
-
+      options = common // {
         sessions = mkOption {
           type = types.attrsOf session;
           default = { };
@@ -1018,22 +1006,17 @@ let
           '';
         };
 
-        agent = mkOption {
-          type = types.nullOr (types.enum [ "claude" "codex" "shell" ]);
-          default = null;
-          description = "What runs in `main` when {option}`sessions` is empty; null means {option}`services.agent-box.agent`.";
-        };
+        agent = kind "What runs in `main` when {option}`sessions` is empty; null means {option}`services.agent-box.agent`.";
 
         workingDirectory = mkOption {
           type = types.str;
           default = "/home/${name}";
           defaultText = lib.literalMD "the user's home";
+          example = "/home/alice/src/app";
           description = "Where `main` runs when {option}`sessions` is empty; the session waits until the directory exists.";
         };
 
-        extraGroups = mkOption {
-          type = types.listOf types.str;
-          default = [ ];
+        extraGroups = words {
           example = [ "docker" ];
           description = "Further groups of the Linux user.";
         };
@@ -1045,16 +1028,12 @@ let
           description = "Variables of every session of this user. They win over everything this module sets. Everybody on the machine can read them: secrets belong into {option}`environmentFiles`.";
         };
 
-        environmentFiles = mkOption {
-          type = types.listOf types.str;
-          default = [ ];
+        environmentFiles = words {
           example = [ "-/run/secrets/alice.env" ];
           description = "Like {option}`services.agent-box.environmentFiles`, read after those.";
         };
 
-        web.passwordHashFile = mkOption {
-          type = types.nullOr (types.strMatching "/.+");
-          default = null;
+        web.passwordHashFile = orNull (types.strMatching "/.+") {
           example = "/var/lib/secrets/alice.hash";
           description = ''
             File with an argon2id or bcrypt hash of the password for this user's pages; only root should read it, and it must not lie in the Nix store.
@@ -1086,39 +1065,31 @@ let
 
         # Options of the box's public address and of what comes in there.
 (
-  { lib, ... }:
+  { lib, onUnlessRefused, orNull, words, ... }:
   let
     inherit (lib) mkEnableOption mkOption types;
 
     rules = types.submodule {
       options = {
-        when = mkOption {
-          type = types.nullOr types.attrs;
-          default = null;
+        when = orNull types.attrs {
           example = {
             path = "action";
             "in" = [ "opened" "reopened" ];
           };
           description = "Only events that fulfil this start a session; null means all of them.";
         };
-        drop = mkOption {
-          type = types.nullOr types.attrs;
-          default = null;
+        drop = orNull types.attrs {
           example = {
             path = "sender.type";
             "in" = [ "Bot" ];
           };
           description = "Events that fulfil this start none, whatever {option}`when` says.";
         };
-        ignoreSenders = mkOption {
-          type = types.listOf types.str;
-          default = [ ];
+        ignoreSenders = words {
           example = [ "@self" "dependabot[bot]" ];
           description = "Whose events start no session; `@self` is the login that the box acts as.";
         };
-        note = mkOption {
-          type = types.nullOr types.str;
-          default = null;
+        note = orNull types.str {
           example = "Triage it, and label it.";
           description = "What the started agent is told that the watch is for; null leaves the watch's own note.";
         };
@@ -1138,9 +1109,7 @@ let
         description = "The domain under which the box is reached. It must lead to this machine, or Caddy gets no certificate.";
       };
 
-      user = mkOption {
-        type = types.nullOr types.str;
-        default = null;
+      user = orNull types.str {
         example = "alice";
         description = ''
           Whose workspace the address itself shows; null means the first user.
@@ -1148,25 +1117,17 @@ let
         '';
       };
 
-      fail2ban = mkOption {
-        type = types.bool;
-        default = true;
-        description = ''
-          Whether addresses that guess passwords are shut out.
-          Nothing asks for a password in this version, so this has no effect yet; a delivery with a wrong signature never counts as a guess.
-        '';
-      };
+      fail2ban = onUnlessRefused ''
+        Whether addresses that guess passwords are shut out.
+        Nothing asks for a password in this version, so this has no effect yet; a delivery with a wrong signature never counts as a guess.
+      '';
     };
 
     webhook = {
-      enable = mkOption {
-        type = types.bool;
-        default = true;
-        description = ''
-          Whether each user has a receiver of webhooks, when {option}`services.agent-box.web.enable` is on.
-          Nothing is accepted until the user has run `agent-box webhook setup`, and no delivery is believed without a signature.
-        '';
-      };
+      enable = onUnlessRefused ''
+        Whether each user has a receiver of webhooks, when {option}`services.agent-box.web.enable` is on.
+        Nothing is accepted until the user has run `agent-box webhook setup`, and no delivery is believed without a signature.
+      '';
 
       hookSessionMax = mkOption {
         type = types.ints.unsigned;
@@ -1175,9 +1136,7 @@ let
         description = "How many sessions that webhooks started a user may have at a time; further events wait. 0 starts none.";
       };
 
-      hookSessionArgs = mkOption {
-        type = types.listOf types.str;
-        default = [ ];
+      hookSessionArgs = words {
         example = [ "--model" "sonnet" ];
         description = ''
           Further arguments of agents that webhooks start.
@@ -1218,6 +1177,7 @@ let
   { cfg, declaredSessions, lib, ... }:
   let
     users = lib.attrNames cfg.users;
+
     ofSession =
       user: name: session:
       let
@@ -1239,8 +1199,29 @@ let
         }
       ];
 
+    ofUser = user: [
+      {
+        # It becomes part of unit names, paths and the Caddyfile.
+        assertion = builtins.match "[A-Za-z_][A-Za-z0-9_.-]{0,30}" user != null;
+        message = ''services.agent-box.users: user name "${user}" must match [A-Za-z_][A-Za-z0-9_.-]{0,30}; rename it.'';
+      }
+    ]
+    ++ map (name: {
+      assertion = builtins.match "[A-Za-z_][A-Za-z0-9_]*" name != null;
+      message = ''services.agent-box.users.${user}.environment: variable "${name}" must match [A-Za-z_][A-Za-z0-9_]*; rename it.'';
+    }) (lib.attrNames cfg.users.${user}.environment)
+    ++ lib.concatLists (lib.mapAttrsToList (ofSession user) (declaredSessions user));
+
     # The language of rules, as the receiver reads it: there a rule that cannot be read would
     # quietly want nothing.
+    isScalar = it: !(builtins.isAttrs it || builtins.isList it);
+    isNeedle = it: builtins.isString it && it != "";
+    operands = {
+      "in" = isScalar;
+      notIn = isScalar;
+      contains = isNeedle;
+      notContains = isNeedle;
+    };
     isRule =
       rule:
       let
@@ -1254,8 +1235,10 @@ let
         else
           lib.length names == 2
           && builtins.isString (rule.path or null)
-          && lib.elem operator [ "in" "notIn" "contains" "notContains" ]
+          && !lib.elem "" (lib.splitString "." rule.path)
+          && operands ? ${operator}
           && builtins.isList rule.${operator}
+          && lib.all operands.${operator} rule.${operator}
       );
     ofTopic =
       topic: rules:
@@ -1264,7 +1247,7 @@ let
         key = builtins.match "[A-Za-z0-9._-]+:([!-~]+)" topic;
         ofRule = name: {
           assertion = rules.${name} == null || isRule rules.${name};
-          message = ''${where}.${name} is no rule; write { any = [ … ]; }, { all = [ … ]; }, or { path = "a.b"; in = [ … ]; } (or notIn, contains, notContains).'';
+          message = ''${where}.${name} is no rule; write { any = [ … ]; }, { all = [ … ]; }, or { path = "a.b"; in = [ … ]; } with one of in, notIn (scalars), contains, notContains (strings that are not empty).'';
         };
       in
       [
@@ -1292,23 +1275,23 @@ let
       message = ''services.agent-box.web.user is "${toString cfg.web.user}", who is not in services.agent-box.users; name one of those.'';
     }
     ++ lib.concatLists (lib.mapAttrsToList ofTopic cfg.webhook.watchPolicy)
-    ++ lib.concatMap (user: lib.concatLists (lib.mapAttrsToList (ofSession user) (declaredSessions user))) users;
+    ++ lib.concatMap ofUser users;
   }
 )
 
         # Linux users, what they may do, and what they and their agents find on the box.
 (
-  { agentPath, cfg, commands, guide, guidePath, home, lib, pkgs, pointer, seed, sudoRules, ... }:
+  { agentPath, cfg, commands, guide, guidePath, home, lib, options, pkgs, pointer, seed, sudoRules, ... }:
   let
     users = lib.attrNames cfg.users;
     guided = lib.filter (user: cfg.users.${user}.agentsMd != null) users;
   in
   {
-    users.users = lib.mapAttrs (user: options: {
+    users.users = lib.mapAttrs (user: given: {
       isNormalUser = true;
       home = home user;
       createHome = true;
-      inherit (options) extraGroups;
+      inherit (given) extraGroups;
       # Between the default of NixOS and whatever a host says.
       shell = lib.mkOverride 900 pkgs.bashInteractive;
     }) cfg.users;
@@ -1341,14 +1324,17 @@ let
     };
 
     nix.settings.experimental-features = [ "nix-command" "flakes" ];
-    nixpkgs.config.allowUnfreePredicate = lib.mkDefault (package: lib.elem (lib.getName package) [ "claude-code" "codex" ]);
+    # Packages that come from outside bring their own configuration; none can be added to it.
+    nixpkgs.config = lib.mkIf (!options.nixpkgs.pkgs.isDefined) {
+      allowUnfreePredicate = lib.mkDefault (package: lib.elem (lib.getName package) [ "claude-code" "codex" ]);
+    };
   }
 )
 
         # Two units a user: a tmux server that nothing restarts, and a supervisor that may come and go.
 (
   {
-    agentBins, agentHardening, agentPath, cfg, config, constants, env, graceMs, guidePath, home, lib,
+    agentHardening, agentPath, cfg, config, constants, daemon, env, graceMs, guidePath, home, keptRunning, lib,
     payload, pkgs, pointer, receivesWebhooks, runtime, seed, sudoRules, supervisorHardening, supervisorUnit, tmux,
     tmuxConf, tmuxUnit, webhookUnit, webhookUrl, ...
   }:
@@ -1372,55 +1358,48 @@ let
         "services.agent-box.users: two users, or a user and the box itself, would share a unit; rename the user called `update`, `spot-monitor`, `<another user>-tmux` or `webhook-<another user>`."
         names;
 
+    # Of the names in the vendors' apps; where it is empty, the supervisor asks the kernel.
+    hostLabel =
+      if cfg.remoteControlHost == "" && cfg.web.enable then cfg.web.domain else cfg.remoteControlHost;
+
     # Root's, so that its user cannot point it elsewhere.
     inheritFile = user: "/run/agent-box/inherit-${user}";
 
-    tmuxService = user: {
-      description = "Terminals of ${user}'s coding agents";
-      wantedBy = [ "multi-user.target" ];
-      # A rebuild must not end an agent: the server that runs stays until the next boot.
-      restartIfChanged = false;
-      stopIfChanged = false;
-      startLimitIntervalSec = 0;
-      # For the launchers' own use; agents get what the supervisor has.
-      path = [ tmux ];
-      environment = {
-        HOME = home user;
-        TMUX_TMPDIR = runtime user;
-      };
-      serviceConfig = agentHardening user // lib.optionalAttrs cfg.protectMemory {
-        # Launchers raise it for their agents.
-        OOMScoreAdjust = lib.mkDefault (-500);
-      } // {
-        Type = "exec";
-        User = user;
-        WorkingDirectory = "~";
-        RuntimeDirectory = lib.removePrefix "/run/" (runtime user);
-        RuntimeDirectoryMode = "0700";
-        # The socket, and the link to the program that serves it, outlive a restart of the server.
-        RuntimeDirectoryPreserve = true;
-        # Clients after a rebuild speak to this server with its own program.
-        ExecStartPre = "${pkgs.coreutils}/bin/ln -sfn ${tmux}/bin/tmux ${runtime user}/tmux";
-        ExecStart = "${tmux}/bin/tmux -L ${constants.socketName} -u -f ${tmuxConf} -D";
-        # The unit counts as started when the server answers, not when it was executed.
-        ExecStartPost = "${pkgs.bash}/bin/sh -c 'until ${tmux}/bin/tmux -L ${constants.socketName} -N list-sessions >/dev/null 2>&1; do sleep 0.02; done'";
-        TimeoutStartSec = 30;
-        # The launchers kill what is left after the grace time.
-        TimeoutStopSec = cfg.graceTime + 10;
-        Restart = "always";
-        RestartSec = 1;
-        # A group for each session below this unit's; the server sits in a leaf, as cgroup v2 demands.
-        Delegate = true;
-        DelegateSubgroup = "server";
-        # One session that runs out of memory is that session's end, not everybody's.
-        OOMPolicy = "continue";
-        # One descriptor per pane.
-        LimitNOFILE = 65536;
-        # With a user bus in reach, tmux moves panes into scopes of the user's manager: out of this
-        # unit, its limits and its sandbox.
-        UnsetEnvironment = "XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS";
-      };
-    };
+    tmuxService = user: lib.mkMerge [
+      (keptRunning user)
+      {
+        description = "Terminals of ${user}'s coding agents";
+        wantedBy = [ "multi-user.target" ];
+        # A rebuild must not end an agent: the server that runs stays until the next boot.
+        restartIfChanged = false;
+        # For the launchers' own use; agents get what the supervisor has.
+        path = [ tmux ];
+        environment.TMUX_TMPDIR = runtime user;
+        serviceConfig = agentHardening user // {
+          Type = "exec";
+          RuntimeDirectory = lib.removePrefix "/run/" (runtime user);
+          RuntimeDirectoryMode = "0700";
+          # The socket, and the link to the program that serves it, outlive a restart of the server.
+          RuntimeDirectoryPreserve = true;
+          # Clients after a rebuild speak to this server with its own program.
+          ExecStartPre = "${pkgs.coreutils}/bin/ln -sfn ${tmux}/bin/tmux ${runtime user}/tmux";
+          ExecStart = "${tmux}/bin/tmux -L ${constants.socketName} -u -f ${tmuxConf} -D";
+          # The unit counts as started when the server answers, not when it was executed.
+          ExecStartPost = "${pkgs.bash}/bin/sh -c 'until ${tmux}/bin/tmux -L ${constants.socketName} -N list-sessions >/dev/null 2>&1; do sleep 0.02; done'";
+          TimeoutStartSec = 30;
+          # The launchers kill what is left after the grace time.
+          TimeoutStopSec = cfg.graceTime + 10;
+          # A group for each session below this unit's; the server sits in a leaf, as cgroup v2 demands.
+          Delegate = true;
+          DelegateSubgroup = "server";
+          # One session that runs out of memory is that session's end, not everybody's.
+          OOMPolicy = "continue";
+          # With a user bus in reach, tmux moves panes into scopes of the user's manager: out of this
+          # unit, its limits and its sandbox.
+          UnsetEnvironment = "XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS";
+        };
+      }
+    ];
 
     supervisorService =
       user:
@@ -1428,61 +1407,43 @@ let
         options = cfg.users.${user};
         files = cfg.environmentFiles ++ options.environmentFiles;
       in
-      {
-        description = "Coding agent sessions of ${user}";
-        wantedBy = [ "multi-user.target" ];
-        # Wanted and followed, never required: a supervisor that stops or fails leaves the terminals
-        # alone, and one whose server is gone waits for the next.
-        wants = [ "network-online.target" "${tmuxUnit user}.service" ];
-        after = [ "network-online.target" "${tmuxUnit user}.service" ];
-        # A switch restarts it in one step, when the new system is in place.
-        stopIfChanged = false;
-        # Working directories below /tmp are the same for both.
-        unitConfig.JoinsNamespaceOf = "${tmuxUnit user}.service";
-        startLimitIntervalSec = 0;
-        path = userPath user;
-        environment = lib.mkMerge [
-          {
-            HOME = home user;
-            ${env.RUNTIME_DIR} = runtime user;
-            ${env.TMUX_EXTERNAL} = "1";
-            ${env.TMUX} = "${runtime user}/tmux";
-            ${env.SESSIONS_SEED} = "${seed user}";
-            ${env.AGENT_BINS} = agentBins;
-            ${env.DEFAULT_AGENT} = cfg.agent;
-            ${env.GRACE_MS} = graceMs;
-          }
-          (lib.mkIf (cfg.remoteControlHost != "") { ${env.HOST_LABEL} = cfg.remoteControlHost; })
-          (lib.mkIf (cfg.codexFullAccess && lib.elem "codex" cfg.installAgents) { ${env.CODEX_FULL_ACCESS} = "1"; })
-          (lib.mkIf receivesWebhooks { ${env.WEBHOOK_URL} = webhookUrl user; })
-          (lib.mkIf (options.agentsMd != null) {
-            ${env.AGENTS_POINTER} = "${pointer user}";
-            ${env.CLAUDE_GUIDE_TARGET} = "/etc/${guidePath user}";
-          })
-          (lib.mkIf (options.environment != { }) {
-            ${env.INHERIT} = lib.concatStringsSep " " (lib.attrNames options.environment);
-          })
-          (lib.mapAttrs (_: lib.mkForce) options.environment)
-        ];
-        serviceConfig = supervisorHardening user // lib.optionalAttrs cfg.protectMemory {
-          OOMScoreAdjust = lib.mkDefault (-500);
-        } // {
-          Type = "notify";
-          User = user;
-          WorkingDirectory = "~";
-          ExecStart = "${cfg.package}/bin/agent-box supervise";
-          Restart = "always";
-          RestartSec = 1;
-          TimeoutStopSec = 20;
-          LimitNOFILE = 65536;
+      lib.mkMerge [
+        (daemon user "supervise")
+        {
+          description = "Coding agent sessions of ${user}";
+          wantedBy = [ "multi-user.target" ];
+          # Wanted and followed, never required: a supervisor that stops or fails leaves the terminals
+          # alone, and one whose server is gone waits for the next.
+          wants = [ "network-online.target" "${tmuxUnit user}.service" ];
+          after = [ "network-online.target" "${tmuxUnit user}.service" ];
+          # Working directories below /tmp are the same for both.
+          unitConfig.JoinsNamespaceOf = "${tmuxUnit user}.service";
+          path = userPath user;
+          environment = lib.mkMerge [
+            {
+              ${env.SESSIONS_SEED} = "${seed user}";
+              ${env.GRACE_MS} = graceMs;
+            }
+            (lib.mkIf (hostLabel != "") { ${env.HOST_LABEL} = hostLabel; })
+            (lib.mkIf (cfg.codexFullAccess && lib.elem "codex" cfg.installAgents) { ${env.CODEX_FULL_ACCESS} = "1"; })
+            (lib.mkIf receivesWebhooks { ${env.WEBHOOK_URL} = webhookUrl user; })
+            (lib.mkIf (options.agentsMd != null) {
+              ${env.AGENTS_POINTER} = "${pointer user}";
+              ${env.CLAUDE_GUIDE_TARGET} = "/etc/${guidePath user}";
+            })
+            (lib.mkIf (options.environment != { }) {
+              ${env.INHERIT} = lib.concatStringsSep " " (lib.attrNames options.environment);
+            })
+            (lib.mapAttrs (_: lib.mkForce) options.environment)
+          ];
+          serviceConfig = supervisorHardening user // lib.optionalAttrs (files != [ ]) {
+            # Agents inherit only variables that are listed. The names of those in the files are known
+            # on the box alone, so they are listed there, before the supervisor starts.
+            ExecStartPre = "+${inheritScript} ${inheritFile user} ${lib.escapeShellArgs files}";
+            EnvironmentFile = files ++ [ "-${inheritFile user}" ];
+          };
         }
-        // lib.optionalAttrs (files != [ ]) {
-          # Agents inherit only variables that are listed. The names of those in the files are known
-          # on the box alone, so they are listed there, before the supervisor starts.
-          ExecStartPre = "+${inheritScript} ${inheritFile user} ${lib.escapeShellArgs files}";
-          EnvironmentFile = files ++ [ "-${inheritFile user}" ];
-        };
-      };
+      ];
   in
   {
     services.agent-box.files = [ tmuxConf inheritScript ];
@@ -1511,12 +1472,13 @@ let
     };
     services.earlyoom = {
       enable = lib.mkDefault true;
-      # By the kernel's 15-character names of processes.
+      # By the kernel's names of processes, which end after 15 characters; nixpkgs starts some
+      # agents through a wrapper.
       extraArgs = lib.mkDefault [
         "--avoid"
         "^(sshd|systemd|systemd-.*|caddy|tmux.*|agent-box|agent-box-.*|amazon-ssm-agen|ssm-.*|nix-daemon)$"
         "--prefer"
-        "^(node|claude|codex)$"
+        "^(node|[.]?(claude|codex)(-wrapped)?)$"
       ];
     };
     systemd.oomd.enable = lib.mkDefault false;
@@ -1588,8 +1550,8 @@ let
 # restarts waits for it.
 (
   {
-    agentBins, cfg, constants, env, home, lib, receiverHardening, receivesWebhooks, runtime,
-    watchPolicy, webhookSettings, webhookSocket, webhookUnit, ...
+    cfg, constants, daemon, env, home, lib, receiverHardening, receivesWebhooks, watchPolicy,
+    webhookSettings, webhookSocket, webhookUnit, ...
   }:
   let
     users = lib.attrNames cfg.users;
@@ -1606,39 +1568,22 @@ let
       };
     };
 
-    service = user: {
-      description = "Webhook receiver of ${user}";
-      # Also without a request: what is stored may still be waiting for its effect.
-      wantedBy = [ "multi-user.target" ];
-      requires = [ "${webhookUnit user}.socket" ];
-      after = [ "${webhookUnit user}.socket" ];
-      # Else a switch would stop the socket too, and refuse what is sent meanwhile.
-      stopIfChanged = false;
-      startLimitIntervalSec = 0;
-      environment = {
-        HOME = home user;
-        ${env.RUNTIME_DIR} = runtime user;
-        ${env.TMUX_EXTERNAL} = "1";
-        ${env.TMUX} = "${runtime user}/tmux";
-        ${env.AGENT_BINS} = agentBins;
-        ${env.DEFAULT_AGENT} = cfg.agent;
-        ${env.WEBHOOK_STATE_DIR} = "${home user}/${constants.webhookState}";
-        ${env.WEBHOOK_PORT} = "0";
-        ${env.WEBHOOK_SPAWN_CMD} = "${cfg.package}/bin/agent-box-webhook-spawn";
-      } // webhookSettings;
-      serviceConfig = receiverHardening user // lib.optionalAttrs cfg.protectMemory {
-        OOMScoreAdjust = lib.mkDefault (-500);
-      } // {
-        Type = "notify";
-        User = user;
-        WorkingDirectory = "~";
-        ExecStart = "${cfg.package}/bin/agent-box webhook serve";
-        Restart = "always";
-        RestartSec = 1;
-        TimeoutStopSec = 20;
-        LimitNOFILE = 65536;
-      };
-    };
+    service = user: lib.mkMerge [
+      (daemon user "webhook serve")
+      {
+        description = "Webhook receiver of ${user}";
+        # Also without a request: what is stored may still be waiting for its effect.
+        wantedBy = [ "multi-user.target" ];
+        requires = [ "${webhookUnit user}.socket" ];
+        after = [ "${webhookUnit user}.socket" ];
+        environment = {
+          ${env.WEBHOOK_STATE_DIR} = "${home user}/${constants.webhookState}";
+          ${env.WEBHOOK_PORT} = "0";
+          ${env.WEBHOOK_SPAWN_CMD} = "${cfg.package}/bin/agent-box-webhook-spawn";
+        } // webhookSettings;
+        serviceConfig = receiverHardening user;
+      }
+    ];
   in
   lib.mkIf receivesWebhooks {
     services.agent-box.files = [ watchPolicy ];
@@ -1678,7 +1623,7 @@ let
     };
 in
 module {
-  hash = "sha256-k+8VPKnKz8CKHdWa+gwqQhppqOZWad2ZYDtONiVEpoo=";
+  hash = "sha256-TR5YkmUuJU8jErZjbzPYYXNriCEyx7PXUbdzlF2UFGA=";
   files = {
     "Cargo.lock" = ''
       # This file is automatically @generated by Cargo.
@@ -1707,6 +1652,15 @@ module {
       ]
 
       [[package]]
+      name = "agent-box-disk"
+      version = "0.1.0"
+      dependencies = [
+       "rustix",
+       "tempfile",
+       "thiserror",
+      ]
+
+      [[package]]
       name = "agent-box-event"
       version = "0.1.0"
       dependencies = [
@@ -1717,10 +1671,10 @@ module {
       name = "agent-box-harness"
       version = "0.1.0"
       dependencies = [
+       "agent-box-disk",
        "agent-box-session",
        "rustix",
        "serde_json",
-       "tempfile",
        "thiserror",
        "uuid",
       ]
@@ -1729,6 +1683,7 @@ module {
       name = "agent-box-pane"
       version = "0.1.0"
       dependencies = [
+       "agent-box-disk",
        "agent-box-session",
        "agent-box-session-store",
        "agent-box-testpoint",
@@ -1751,12 +1706,11 @@ module {
       name = "agent-box-session-store"
       version = "0.1.0"
       dependencies = [
+       "agent-box-disk",
        "agent-box-session",
        "agent-box-testpoint",
-       "rustix",
        "serde",
        "serde_json",
-       "tempfile",
        "thiserror",
        "uuid",
       ]
@@ -1765,6 +1719,7 @@ module {
       name = "agent-box-supervisor"
       version = "0.1.0"
       dependencies = [
+       "agent-box-disk",
        "agent-box-harness",
        "agent-box-session",
        "agent-box-session-store",
@@ -1795,6 +1750,7 @@ module {
       name = "agent-box-webhook"
       version = "0.1.0"
       dependencies = [
+       "agent-box-disk",
        "agent-box-event",
        "agent-box-session",
        "agent-box-testpoint",
@@ -1825,6 +1781,7 @@ module {
       name = "agent-box-webhook-spawn"
       version = "0.1.0"
       dependencies = [
+       "agent-box-disk",
        "agent-box-event",
        "agent-box-session",
        "agent-box-session-store",
@@ -2909,7 +2866,7 @@ module {
     "Cargo.toml" = ''
       [workspace]
       resolver = "3"
-      members = ["crates/agent-box", "crates/event", "crates/harness", "crates/pane", "crates/session", "crates/session-store", "crates/supervisor", "crates/testpoint", "crates/tmux-driver", "crates/webhook", "crates/webhook-spawn"]
+      members = ["crates/agent-box", "crates/disk", "crates/event", "crates/harness", "crates/pane", "crates/session", "crates/session-store", "crates/supervisor", "crates/testpoint", "crates/tmux-driver", "crates/webhook", "crates/webhook-spawn"]
 
       [workspace.package]
       version = "0.1.0"
@@ -2922,6 +2879,7 @@ module {
       # Every dependency states why it is here; the tidy check reads these comments.
       [workspace.dependencies]
       # Our own crates, by responsibility (the table is in ARCHITECTURE.md).
+      agent-box-disk = { path = "crates/disk" } # own: files that survive a crash
       agent-box-event = { path = "crates/event" } # own: webhook vocabulary and decisions
       agent-box-harness = { path = "crates/harness" } # own: agent CLI knowledge
       agent-box-pane = { path = "crates/pane" } # own: launcher in each pane
@@ -3162,7 +3120,8 @@ module {
 
       Agents are claude and codex where they are on the supervisor's PATH, and shell. Another program
       becomes an agent by naming it for both `up` and `add`: AGENT_BOX_AGENT_BINS='kind=/path …' (which
-      then lists all but shell).")]
+      then lists all but shell). Such a program cannot resume a conversation: after a death it is told
+      its task again, and that it ran before, until it ends by itself with code 0.")]
           Add(Add),
           /// List sessions with their state
           #[command(visible_alias = "list")]
@@ -3467,12 +3426,17 @@ module {
       //! What people and programs read: tables, sentences, JSON, and the exit codes.
       #![expect(clippy::print_stderr, reason = "this module is the program's voice")]
 
+      mod table;
+
       use std::io::{IsTerminal as _, Write as _};
       use std::process::ExitCode;
 
       use agent_box_session_store::{Damage, Event, ReadError};
       use agent_box_supervisor::operator::{AddError, ExplainError, UndoFault, VerbError};
+      use rustix::termios::tcgetwinsize;
       use serde_json::{Value, json};
+
+      use table::Table;
 
       /// Done.
       pub(crate) const DONE: u8 = 0;
@@ -3528,30 +3492,17 @@ module {
           out
       }
 
-      /// A table with a header, columns as wide as their longest cell.
+      /// A table with a header, columns as wide as their longest cell; where the terminal is too narrow
+      /// for that, as [`Table`] lays it out.
       pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) {
+          let stdout = std::io::stdout();
+          let size = tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col));
+          let columns = size.filter(|columns| *columns > 0).unwrap_or(usize::MAX);
           // Before they are measured.
-          let rows: Vec<Vec<String>> =
-              rows.iter().map(|row| row.iter().map(|cell| inert(cell)).collect()).collect();
-          let widths: Vec<usize> = (0..header.len())
-              .map(|column| {
-                  let cells = rows.iter().filter_map(|row| row.get(column)).map(|it| it.chars().count());
-                  cells.chain([header[column].len()]).max().unwrap_or(0)
-              })
-              .collect();
-          let line = |cells: &[&str]| {
-              let mut text = String::new();
-              for (cell, width) in cells.iter().zip(&widths) {
-                  let padding = width.saturating_sub(cell.chars().count());
-                  text.push_str(cell);
-                  text.extend(std::iter::repeat_n(' ', padding + 2));
-              }
-              text.trim_end().to_owned()
-          };
-          let body = rows.iter().map(|row| line(&row.iter().map(String::as_str).collect::<Vec<_>>()));
+          let rows = rows.iter().map(|row| row.iter().map(|cell| inert(cell)).collect()).collect();
+          let text = Table::new(header, rows).lay_out(columns);
           // The whole table in one write: a hundred sessions are no hundred system calls.
-          let text: Vec<String> = std::iter::once(line(header)).chain(body).collect();
-          let _ = std::io::stdout().lock().write_all((text.join("\n") + "\n").as_bytes());
+          let _ = stdout.lock().write_all(text.as_bytes());
       }
 
       /// Says what went wrong, with its causes, and picks the exit code.
@@ -3650,6 +3601,143 @@ module {
               let text = json_text(&json!([HOSTILE]));
               assert!(!text.contains(char::is_control), "{text:?}");
               assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), json!([HOSTILE]));
+          }
+      }
+    '';
+    "crates/agent-box/src/print/table.rs" = ''
+      //! Rows and columns for people, also on a narrow terminal, where nothing is cut.
+
+      /// Between two columns, and before what belongs to the line above.
+      const GAP: usize = 2;
+      /// In less than this the last column is not readable.
+      const READABLE: usize = 20;
+
+      /// A table whose cells are one line each.
+      pub(super) struct Table {
+          rows: Vec<Vec<String>>,
+          widths: Vec<usize>,
+      }
+
+      impl Table {
+          pub(super) fn new(header: &[&str], rows: Vec<Vec<String>>) -> Self {
+              let header = header.iter().map(|cell| (*cell).to_owned()).collect();
+              let rows: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();
+              let width = |column: usize| {
+                  let cells = rows.iter().filter_map(|row: &Vec<String>| row.get(column));
+                  cells.map(|cell| width(cell)).max().unwrap_or(0)
+              };
+              let widths = (0..rows[0].len()).map(width).collect();
+              Self { rows, widths }
+          }
+
+          /// The lines. What does not fit into `columns` goes on in lines of its own: the last column
+          /// below itself where there is room for it, else everything behind the first one.
+          pub(super) fn lay_out(&self, columns: usize) -> String {
+              let last = self.widths.len().saturating_sub(1);
+              let before: usize = self.widths[..last].iter().map(|width| width + GAP).sum();
+              let is_stacked = before + self.widths[last].min(READABLE) > columns;
+              let mut text = String::new();
+              for row in &self.rows {
+                  let Some((end, start)) = row.split_last() else { continue };
+                  let (head, tail, indent) = match start {
+                      [first, middle @ ..] if is_stacked => {
+                          let rest: Vec<&str> = middle.iter().map(String::as_str).collect();
+                          let rest = [&rest[..], &[end]].concat().join(&" ".repeat(GAP));
+                          (format!("{first}\n{}", " ".repeat(GAP)), rest, GAP)
+                      }
+                      _ => (self.aligned(start), end.clone(), before),
+                  };
+                  let lines = wrapped(&tail, columns.saturating_sub(indent))
+                      .join(&format!("\n{}", " ".repeat(indent)));
+                  text.push_str((head + &lines).trim_end());
+                  text.push('\n');
+              }
+              text
+          }
+
+          fn aligned(&self, cells: &[String]) -> String {
+              let mut text = String::new();
+              for (cell, wanted) in cells.iter().zip(&self.widths) {
+                  text.push_str(cell);
+                  text.push_str(&" ".repeat(wanted - width(cell) + GAP));
+              }
+              text
+          }
+      }
+
+      fn width(text: &str) -> usize {
+          text.chars().count()
+      }
+
+      /// The text in lines of at most `columns`; a word that is longer stays whole.
+      fn wrapped(text: &str, columns: usize) -> Vec<String> {
+          if width(text) <= columns {
+              return vec![text.to_owned()];
+          }
+          let mut lines = vec![String::new()];
+          for word in text.split(' ') {
+              let line = lines.last_mut().expect("BUG: there is a first line");
+              if line.is_empty() {
+                  line.push_str(word);
+              } else if width(line) + 1 + width(word) <= columns {
+                  line.push(' ');
+                  line.push_str(word);
+              } else {
+                  lines.push(word.to_owned());
+              }
+          }
+          lines
+      }
+
+      #[cfg(test)]
+      mod tests {
+          use super::*;
+
+          fn lay_out(rows: &[[&str; 3]], columns: usize) -> Vec<String> {
+              let rows = rows.iter().map(|row| row.map(str::to_owned).to_vec()).collect();
+              let text = Table::new(&["NAME", "AGENT", "STATE"], rows).lay_out(columns);
+              text.lines().map(str::to_owned).collect()
+          }
+
+          const ERROR: &str = "error(directory /srv/app is missing; make it or remove the session)";
+
+          #[test]
+          fn what_fits_stands_in_columns() {
+              let wide = ["NAME  AGENT   STATE", "a     claude  live"];
+              for columns in [usize::MAX, 19] {
+                  assert_eq!(lay_out(&[["a", "claude", "live"]], columns), wide);
+              }
+          }
+
+          #[test]
+          fn a_long_state_goes_on_below_itself() {
+              let expected = [
+                  "NAME  AGENT   STATE",
+                  "fix   claude  error(directory /srv/app",
+                  "              is missing; make it or",
+                  "              remove the session)",
+              ];
+              assert_eq!(lay_out(&[["fix", "claude", ERROR]], 40), expected);
+          }
+
+          #[test]
+          fn a_long_name_stands_alone_and_whole() {
+              let name = "hook-an-organisation-a-repository-0a1b2c3d";
+              let expected = [
+                  "NAME",
+                  "  AGENT  STATE",
+                  name,
+                  "  claude  error(directory /srv/app is",
+                  "  missing; make it or remove the",
+                  "  session)",
+                  "main",
+                  "  shell  live",
+              ];
+              assert_eq!(lay_out(&[[name, "claude", ERROR], ["main", "shell", "live"]], 40), expected);
+              for columns in [0, 1, 5] {
+                  let lines = lay_out(&[[name, "claude", ERROR]], columns);
+                  assert!(lines.contains(&name.to_owned()), "{columns}: {lines:?}");
+              }
           }
       }
     '';
@@ -4320,6 +4408,7 @@ module {
       use std::path::Path;
       use std::process::ExitCode;
 
+      use agent_box_harness::LONGEST_WORD;
       use agent_box_session::{Agent, SessionSpec, env};
       use agent_box_supervisor::operator::{
           AddError, AddRequest, EndVerb, Ended, LimitsChange, VerbError,
@@ -4464,7 +4553,9 @@ module {
 
       pub(crate) fn restart(surrounded: &Surrounded, restart: Restart) -> Result<ExitCode> {
           let words = |ended: &Ended| {
-              if ended.supervised {
+              if let Some(damage) = &ended.damage {
+                  format!("session '{}' was ended and does not start again: {damage}", ended.name)
+              } else if ended.supervised {
                   format!("session '{}' restarts; the supervisor brings it back", ended.name)
               } else {
                   let starter = surrounded.store.paths().starter();
@@ -4486,7 +4577,8 @@ module {
                       print::line("no session is to be restarted");
                   }
               }
-              return Ok(ExitCode::from(print::DONE));
+              let is_damaged = ended.iter().any(|one| one.damage.is_some());
+              return Ok(ExitCode::from(if is_damaged { print::FAULT } else { print::DONE }));
           };
           end(surrounded, EndVerb::Restart, &name, restart.output.json, words)
       }
@@ -4502,12 +4594,18 @@ module {
               Ok(name) => name,
               Err(refused) => return Ok(refused),
           };
-          match surrounded.operator(BY).end(verb, &name) {
-              Ok(ended) if json => print::json(&ended_json(&ended)),
-              Ok(ended) => print::line(&words(&ended)),
+          let ended = match surrounded.operator(BY).end(verb, &name) {
+              Ok(ended) => ended,
               Err(error) => return verb_error(error),
+          };
+          if json {
+              print::json(&ended_json(&ended));
+          } else {
+              print::line(&words(&ended));
           }
-          Ok(ExitCode::from(print::DONE))
+          // What is to stay ended is, whatever its record says.
+          let is_half_done = verb == EndVerb::Restart && ended.damage.is_some();
+          Ok(ExitCode::from(if is_half_done { print::FAULT } else { print::DONE }))
       }
 
       fn ended_json(ended: &Ended) -> Value {
@@ -4517,6 +4615,7 @@ module {
               "already": ended.already,
               "leftToSupervisor": ended.left_to_supervisor,
               "supervised": ended.supervised,
+              "damage": ended.damage,
           })
       }
 
@@ -4643,6 +4742,14 @@ module {
               }
               Env::Set { key, value } => {
                   let value = if value == "-" { value_from_stdin()? } else { value };
+                  // With it in the file no session could start.
+                  if key.len() + 1 + value.len() >= LONGEST_WORD {
+                      return Ok(print::refuse(&format!(
+                          "the value of {key} has {} bytes, and a variable of a program holds less than \
+                           {LONGEST_WORD}; put it into a file and let the variable name that file",
+                          value.len()
+                      )));
+                  }
                   let edited = store.edit_env(|file| file.set(&key, &value));
                   if let Some(refused) = env_refusal(edited)? {
                       return Ok(refused);
@@ -4847,6 +4954,7 @@ module {
     "crates/agent-box/src/verbs/look.rs" = ''
       //! The verbs that only look.
 
+      use std::collections::BTreeSet;
       use std::os::unix::process::CommandExt as _;
       use std::process::ExitCode;
 
@@ -4854,12 +4962,14 @@ module {
       use agent_box_session_store::{Filter, ReadError};
       use agent_box_supervisor::operator::{ExplainError, Explanation, List, Row};
       use agent_box_tmux_driver::SessionTarget;
+      use agent_box_webhook::cli::concerns;
       use anyhow::{Context as _, Result};
       use serde_json::{Value, json};
 
       use super::name_of;
       use crate::print;
       use crate::surroundings::Surrounded;
+      use crate::webhooks;
 
       pub(crate) fn list(surrounded: &Surrounded, json: bool) -> Result<ExitCode> {
           let list = surrounded.operator("cli").list()?;
@@ -4940,7 +5050,10 @@ module {
 
       /// How the box itself is, whatever its sessions do.
       pub(crate) fn status(surrounded: &Surrounded, json: bool) -> ExitCode {
-          let status = surrounded.operator("cli").status();
+          let mut status = surrounded.operator("cli").status();
+          if let Ok(context) = webhooks::context() {
+              status.concerns.extend(concerns(&context));
+          }
           let damage = status.damage.as_ref().map(ToString::to_string);
           if json {
               print::json(&json!({
@@ -5168,13 +5281,28 @@ module {
               Err(refused) => return Ok(refused),
           };
           let asked = name.clone();
-          let events = surrounded.store.journal().read(&Filter { session: None, name }, lines)?;
+          // By id where there is one: an earlier holder of the name has a past of its own.
+          let listed = name
+              .as_ref()
+              .and_then(|name| surrounded.store.read_settled().ok()?.registry.entry(name)?.id);
+          let filter = match listed {
+              Some(id) => Filter { session: Some(id), name: None },
+              None => Filter { session: None, name },
+          };
+          let events = surrounded.store.journal().read(&filter, lines)?;
           for event in &events {
               if json {
                   print::json(&print::event_json(event));
               } else {
                   print::line(&print::event_line(event));
               }
+          }
+          let holders: BTreeSet<_> = events.iter().filter_map(|event| event.session).collect();
+          if let Some(name) = asked.as_ref().filter(|_| listed.is_none() && holders.len() > 1 && !json) {
+              let count = holders.len();
+              print::warn(&format!(
+                  "{count} sessions had the name `{name}`, and these are events of all"
+              ));
           }
           if events.is_empty() && lines > 0 {
               if let Some(name) = asked {
@@ -5310,7 +5438,7 @@ module {
       use agent_box_session_store::Place;
       use agent_box_webhook::cli::{self, Context};
       use agent_box_webhook::inbox::InboxError;
-      use agent_box_webhook::serve::{Door, ServeError};
+      use agent_box_webhook::serve::ServeError;
       use agent_box_webhook::{hook, mcp, serve};
       use anyhow::Result;
       use tokio::sync::watch;
@@ -5369,7 +5497,7 @@ module {
               let (wake, woken) = mpsc::channel();
               let thread = std::thread::Builder::new()
                   .name("webhook".to_owned())
-                  .spawn(move || keep_serving(settings, &shutdown, &woken))?;
+                  .spawn(move || keep_serving(&settings, &shutdown, &woken))?;
               Ok(Self { over, wake, thread })
           }
 
@@ -5382,21 +5510,15 @@ module {
       }
 
       fn keep_serving(
-          mut settings: serve::Settings,
+          settings: &serve::Settings,
           shutdown: &watch::Receiver<bool>,
           woken: &mpsc::Receiver<()>,
       ) {
           let mut said = String::new();
           while !*shutdown.borrow() {
-              let run = AssertUnwindSafe(|| serve::run(&settings, shutdown.clone(), || {}));
+              let run = AssertUnwindSafe(|| serve::run(settings, shutdown.clone(), || {}));
               let pause = match catch_unwind(run) {
                   Ok(Ok(())) => continue,
-                  Ok(Err(ServeError::Door(error))) if !matches!(settings.door, Door::Port(0)) => {
-                      let error = anyhow::Error::from(error);
-                      tracing::warn!("webhooks come in from this machine only: {error:#}");
-                      settings.door = Door::Port(0);
-                      continue;
-                  }
                   Ok(Err(error)) => {
                       let is_held = matches!(error, ServeError::Inbox(InboxError::Held { .. }));
                       let text = format!("{:#}", anyhow::Error::from(error));
@@ -5412,6 +5534,1077 @@ module {
                   }
               };
               let _ = woken.recv_timeout(pause);
+          }
+      }
+    '';
+    "crates/disk/Cargo.toml" = ''
+      [package]
+      name = "agent-box-disk"
+      description = "Files that survive a crash: replaced whole, locked, read within bounds"
+      version.workspace = true
+      edition.workspace = true
+      rust-version.workspace = true
+      license.workspace = true
+      publish.workspace = true
+
+      [dependencies]
+      rustix.workspace = true
+      tempfile.workspace = true
+      thiserror.workspace = true
+
+      [lints]
+      workspace = true
+    '';
+    "crates/disk/src/clock.rs" = ''
+      //! Waiting for what no event announces: a lock, a file that is being written.
+
+      use std::time::{Duration, Instant};
+
+      /// A point of the monotonic clock up to which something may be waited for.
+      #[derive(Clone, Copy, Debug)]
+      pub struct Deadline(Instant);
+
+      impl Deadline {
+          /// That long from now.
+          #[expect(clippy::disallowed_methods, reason = "this crate's clock module")]
+          pub fn after(wait: Duration) -> Self {
+              Self(Instant::now() + wait)
+          }
+
+          /// Whether it is time to give up.
+          #[expect(clippy::disallowed_methods, reason = "this crate's clock module")]
+          pub fn has_passed(self) -> bool {
+              Instant::now() >= self.0
+          }
+      }
+
+      /// Waits between two looks; the caller bounds their number by a [`Deadline`].
+      #[expect(clippy::disallowed_methods, reason = "callers bound the number of looks by a deadline")]
+      pub fn pause(wait: Duration) {
+          std::thread::sleep(wait);
+      }
+    '';
+    "crates/disk/src/directory.rs" = ''
+      //! Directories: made for their owner alone, their entries removed, renamed and made durable.
+
+      use std::fs::{DirBuilder, File};
+      use std::io;
+      use std::os::unix::fs::DirBuilderExt as _;
+      use std::path::Path;
+
+      use crate::error::IoError;
+
+      /// The directory that a file lies in.
+      pub fn parent(path: &Path) -> &Path {
+          match path.parent() {
+              Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+              Some(parent) => parent,
+              None => Path::new("/"),
+          }
+      }
+
+      /// Makes a directory 0700, durably and with those above it; an existing one keeps its mode.
+      ///
+      /// # Errors
+      /// When the system refuses.
+      pub fn make_private_directory(path: &Path) -> Result<(), IoError> {
+          if path.is_dir() {
+              return Ok(());
+          }
+          make_private_directory(parent(path))?;
+          match DirBuilder::new().mode(0o700).create(path) {
+              Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+              result => result.map_err(IoError::on("make the directory", path))?,
+          }
+          sync_parent(path)
+      }
+
+      /// Makes a directory's entries durable.
+      ///
+      /// # Errors
+      /// When the system refuses.
+      pub fn sync_directory(directory: &Path) -> Result<(), IoError> {
+          File::open(directory)
+              .and_then(|handle| handle.sync_all())
+              .map_err(IoError::on("flush the directory", directory))
+      }
+
+      /// Makes durable that a file is there, or is there no more.
+      ///
+      /// # Errors
+      /// When the system refuses.
+      pub fn sync_parent(path: &Path) -> Result<(), IoError> {
+          sync_directory(parent(path))
+      }
+
+      /// Removes a file durably; one that is gone already is fine.
+      ///
+      /// # Errors
+      /// When the system refuses.
+      pub fn remove(path: &Path) -> Result<(), IoError> {
+          match std::fs::remove_file(path) {
+              Ok(()) => sync_parent(path),
+              Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+              Err(error) => Err(IoError::on("remove", path)(error)),
+          }
+      }
+
+      /// Renames a file over another; one that is gone is fine. The caller makes it durable.
+      ///
+      /// # Errors
+      /// When the system refuses.
+      #[expect(clippy::disallowed_methods, reason = "the module that owns renaming")]
+      pub fn rename_if_any(from: &Path, to: &Path) -> Result<(), IoError> {
+          match std::fs::rename(from, to) {
+              Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                  Err(IoError::on("rename", from)(error))
+              }
+              _ => Ok(()),
+          }
+      }
+
+      #[cfg(test)]
+      mod tests {
+          use std::fs::Permissions;
+          use std::os::unix::fs::PermissionsExt as _;
+
+          use super::*;
+
+          fn mode(path: &Path) -> u32 {
+              path.metadata().unwrap().permissions().mode() & 0o777
+          }
+
+          #[test]
+          fn a_directory_is_made_for_its_owner_alone_and_one_that_is_there_stays_as_it_is() {
+              let directory = tempfile::tempdir().unwrap();
+              std::fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
+              let deep = directory.path().join("a/b");
+              make_private_directory(&deep).unwrap();
+              make_private_directory(&deep).unwrap();
+              let modes = [directory.path(), &directory.path().join("a"), &deep].map(mode);
+              assert_eq!(modes, [0o755, 0o700, 0o700]);
+              let file = deep.join("file");
+              File::create(&file).unwrap();
+              let error = make_private_directory(&file.join("c")).unwrap_err();
+              assert_eq!(error.to_string(), format!("cannot make the directory {}", file.display()));
+          }
+
+          #[test]
+          fn a_file_is_removed_or_renamed_and_one_that_is_gone_is_no_error() {
+              let directory = tempfile::tempdir().unwrap();
+              let [one, two] = ["one", "two"].map(|name| directory.path().join(name));
+              File::create(&one).unwrap();
+              rename_if_any(&one, &two).unwrap();
+              rename_if_any(&one, &two).unwrap();
+              assert!(!one.exists() && two.exists());
+              remove(&two).unwrap();
+              remove(&two).unwrap();
+              assert!(!two.exists());
+              assert_eq!(remove(directory.path()).unwrap_err().action, "remove");
+          }
+
+          #[test]
+          fn every_file_lies_in_a_directory() {
+              let check =
+                  |path: &str, expected: &str| assert_eq!(parent(Path::new(path)), Path::new(expected));
+              check("/a/b", "/a");
+              check("a/b", "a");
+              check("a", ".");
+              check("/", "/");
+          }
+      }
+    '';
+    "crates/disk/src/edit_lock.rs" = ''
+      //! The lock around one edit: read, change, replace.
+      //!
+      //! A lock that is fought for has a turnstile in front of it, a second lock: a writer that has just
+      //! let go must queue behind whoever is already waiting. Without it a program that writes in a loop
+      //! starves the others, since flock(2) hands nothing over.
+
+      use std::cell::RefCell;
+      use std::marker::PhantomData;
+      use std::path::{Path, PathBuf};
+      use std::rc::Rc;
+      use std::time::Duration;
+
+      use thiserror::Error;
+
+      use crate::clock::Deadline;
+      use crate::error::IoError;
+      use crate::file_lock::{FileLock, OFTEN};
+      use crate::holder::Holder;
+
+      /// A lock was not had. Nothing was written.
+      #[derive(Debug, Error)]
+      pub enum LockError {
+          /// Somebody else kept it for the whole time.
+          #[error(
+              "{} is locked by {holder}, still after {seconds} s; let it finish or end it",
+              path.display()
+          )]
+          Held {
+              /// The lock file.
+              path: PathBuf,
+              /// In whose hands it is.
+              holder: Holder,
+              /// How long it was waited for.
+              seconds: u64,
+          },
+          /// This very thread holds it: a transaction inside a transaction.
+          #[error("{} is already locked by this thread; do not nest transactions", path.display())]
+          Nested {
+              /// The lock file.
+              path: PathBuf,
+          },
+          /// The lock file cannot be used.
+          #[error(transparent)]
+          Io(#[from] IoError),
+      }
+
+      /// The longest pause between two looks at a lock that many may wait for.
+      const OFTEN_ENOUGH: Duration = Duration::from_millis(10);
+
+      thread_local! {
+          /// What this thread has waited for and holds: flock(2) would make it wait for itself.
+          static MINE: RefCell<Vec<PathBuf>> = const { RefCell::new(Vec::new()) };
+      }
+
+      /// An exclusive lock that was waited for, held until dropped. It stays in its thread, which must
+      /// not wait for it again.
+      #[derive(Debug)]
+      pub struct EditLock {
+          path: PathBuf,
+          _lock: FileLock,
+          _stays: PhantomData<Rc<()>>,
+      }
+
+      impl EditLock {
+          /// Waits for the lock on `path` for at most `wait`; blocks the thread.
+          ///
+          /// # Errors
+          /// When somebody else keeps it, this thread has it, or the lock file cannot be used.
+          pub fn acquire(path: &Path, wait: Duration) -> Result<Self, LockError> {
+              refuse_nesting(path)?;
+              match FileLock::acquire_before(path, Deadline::after(wait), OFTEN_ENOUGH)? {
+                  Some(lock) => Ok(Self::new(path, lock)),
+                  None => Err(held(path, Holder::of(path), wait)),
+              }
+          }
+
+          /// Like [`EditLock::acquire`], behind a turnstile.
+          ///
+          /// # Errors
+          /// The same.
+          pub fn acquire_in_turn(
+              path: &Path,
+              turnstile: &Path,
+              wait: Duration,
+          ) -> Result<Self, LockError> {
+              refuse_nesting(path)?;
+              let deadline = Deadline::after(wait);
+              let turn = FileLock::acquire_before(turnstile, deadline, OFTEN_ENOUGH)?;
+              let lock = match &turn {
+                  // The only one of ours that waits here may look more often.
+                  Some(_) => FileLock::acquire_before(path, deadline, OFTEN)?,
+                  None => None,
+              };
+              if let Some(lock) = lock {
+                  return Ok(Self::new(path, lock));
+              }
+              // Whoever stands in the turnstile only waits; name the one that is waited for, if any.
+              let holder = match Holder::of(path) {
+                  Holder { pid: None, .. } if turn.is_none() => Holder::of(turnstile),
+                  holder => holder,
+              };
+              Err(held(path, holder, wait))
+          }
+
+          fn new(path: &Path, lock: FileLock) -> Self {
+              MINE.with_borrow_mut(|mine| mine.push(path.to_owned()));
+              Self { path: path.to_owned(), _lock: lock, _stays: PhantomData }
+          }
+      }
+
+      impl Drop for EditLock {
+          fn drop(&mut self) {
+              MINE.with_borrow_mut(|mine| mine.retain(|path| *path != self.path));
+          }
+      }
+
+      fn held(path: &Path, holder: Holder, wait: Duration) -> LockError {
+          LockError::Held { path: path.to_owned(), holder, seconds: wait.as_secs() }
+      }
+
+      fn refuse_nesting(path: &Path) -> Result<(), LockError> {
+          if MINE.with_borrow(|mine| mine.iter().any(|held| held == path)) {
+              return Err(LockError::Nested { path: path.to_owned() });
+          }
+          Ok(())
+      }
+
+      #[cfg(test)]
+      mod tests {
+          use super::*;
+
+          #[test]
+          fn the_holder_of_a_lock_is_named() {
+              let directory = tempfile::tempdir().unwrap();
+              let [path, turnstile] = ["lock", "turn"].map(|name| directory.path().join(name));
+              let held = FileLock::try_acquire(&path).unwrap();
+              let wait = Duration::from_millis(20);
+              let me = format!("pid {} (", std::process::id());
+              let error = EditLock::acquire(&path, wait).unwrap_err().to_string();
+              assert!(error.contains(&me), "{error}");
+              let error = EditLock::acquire_in_turn(&path, &turnstile, wait).unwrap_err().to_string();
+              assert!(error.contains(&me), "{error}");
+              drop(held);
+              assert!(EditLock::acquire_in_turn(&path, &turnstile, Duration::ZERO).is_ok());
+          }
+
+          #[test]
+          fn a_thread_does_not_wait_for_itself() {
+              let directory = tempfile::tempdir().unwrap();
+              let path = directory.path().join("lock");
+              let held = EditLock::acquire(&path, Duration::ZERO).unwrap();
+              let again = EditLock::acquire(&path, Duration::from_mins(1));
+              assert!(matches!(again, Err(LockError::Nested { .. })), "{again:?}");
+              drop(held);
+              assert!(EditLock::acquire(&path, Duration::ZERO).is_ok());
+          }
+      }
+    '';
+    "crates/disk/src/error.rs" = ''
+      //! The fault that every operation here can meet: the file system said no.
+
+      use std::io;
+      use std::path::{Path, PathBuf};
+
+      use thiserror::Error;
+
+      /// The system refused an operation on a file; nothing else is known.
+      #[derive(Debug, Error)]
+      #[error("cannot {action} {}", path.display())]
+      pub struct IoError {
+          /// What was tried, as a verb ("read", "lock", "replace").
+          pub action: &'static str,
+          /// On which file or directory.
+          pub path: PathBuf,
+          /// What the system said.
+          #[source]
+          pub source: io::Error,
+      }
+
+      impl IoError {
+          /// For `map_err`: names the action and the path.
+          pub fn on(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+              move |source| Self { action, path: path.to_owned(), source }
+          }
+
+          /// Whether the file does not exist.
+          pub fn is_not_found(&self) -> bool {
+              self.source.kind() == io::ErrorKind::NotFound
+          }
+      }
+    '';
+    "crates/disk/src/file_lock.rs" = ''
+      //! flock(2) on a file beside what it guards.
+      //!
+      //! A lock file is opened read-only once it exists: closing a file that was open for writing would
+      //! wake everyone who watches the directory. After locking, the inode behind the handle is compared
+      //! with the one behind the path; somebody may have replaced the file in between.
+
+      use std::fs::{File, Metadata, OpenOptions, TryLockError};
+      use std::io;
+      use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+      use std::path::Path;
+      use std::time::Duration;
+
+      use crate::clock::{Deadline, pause};
+      use crate::error::IoError;
+      use crate::regular_file;
+
+      /// The longest pause between two looks at a lock that few wait for.
+      pub(crate) const OFTEN: Duration = Duration::from_millis(1);
+
+      /// An exclusive lock, held until dropped, by any thread. For what lasts as long as a process; an
+      /// edit takes an [`crate::EditLock`].
+      #[derive(Debug)]
+      pub struct FileLock {
+          _file: File,
+      }
+
+      impl FileLock {
+          /// Takes the lock if nobody has it.
+          ///
+          /// # Errors
+          /// When the lock file cannot be used.
+          pub fn try_acquire(path: &Path) -> Result<Option<Self>, IoError> {
+              loop {
+                  let file = open(path).map_err(IoError::on("open the lock", path))?;
+                  match file.try_lock() {
+                      Ok(()) => {}
+                      Err(TryLockError::WouldBlock) => return Ok(None),
+                      Err(TryLockError::Error(source)) => return Err(IoError::on("lock", path)(source)),
+                  }
+                  if is_current(&file, path).map_err(IoError::on("look at the lock", path))? {
+                      return Ok(Some(Self { _file: file }));
+                  }
+              }
+          }
+
+          /// Waits for the lock for at most `wait`, blocking the thread; `None` if it was not had.
+          ///
+          /// # Errors
+          /// When the lock file cannot be used.
+          pub fn acquire_within(path: &Path, wait: Duration) -> Result<Option<Self>, IoError> {
+              Self::acquire_before(path, Deadline::after(wait), OFTEN)
+          }
+
+          pub(crate) fn acquire_before(
+              path: &Path,
+              deadline: Deadline,
+              longest: Duration,
+          ) -> Result<Option<Self>, IoError> {
+              let mut wait = Duration::from_micros(200);
+              loop {
+                  if let Some(lock) = Self::try_acquire(path)? {
+                      return Ok(Some(lock));
+                  }
+                  if deadline.has_passed() {
+                      return Ok(None);
+                  }
+                  pause(wait);
+                  wait = (wait * 2).min(longest);
+              }
+          }
+      }
+
+      /// Whether the path still names the file that was opened.
+      ///
+      /// RACE: it may have been replaced or removed before it was locked, so that the others lock
+      /// another file (`a_lock_on_a_file_that_was_replaced_is_none`).
+      fn is_current(file: &File, path: &Path) -> io::Result<bool> {
+          let ours = file.metadata()?;
+          let is_ours = |there: Metadata| (there.dev(), there.ino()) == (ours.dev(), ours.ino());
+          Ok(std::fs::metadata(path).is_ok_and(is_ours))
+      }
+
+      fn open(path: &Path) -> io::Result<File> {
+          match regular_file::open(path) {
+              Err(error) if error.kind() == io::ErrorKind::NotFound => OpenOptions::new()
+                  .read(true)
+                  .write(true)
+                  .create(true)
+                  .truncate(false)
+                  .mode(0o600)
+                  .open(path),
+              result => result,
+          }
+      }
+
+      #[cfg(test)]
+      mod tests {
+          use super::*;
+
+          #[test]
+          fn a_lock_has_one_holder_who_may_be_waited_for() {
+              let directory = tempfile::tempdir().unwrap();
+              let path = directory.path().join("lock");
+              let held = FileLock::try_acquire(&path).unwrap().unwrap();
+              assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
+              assert!(FileLock::try_acquire(&path).unwrap().is_none());
+              assert!(FileLock::acquire_within(&path, Duration::from_millis(20)).unwrap().is_none());
+              let waiter = std::thread::spawn({
+                  let path = path.clone();
+                  move || FileLock::acquire_within(&path, Duration::from_secs(5)).unwrap().is_some()
+              });
+              drop(held);
+              assert!(waiter.join().unwrap());
+          }
+
+          #[test]
+          fn a_lock_on_a_file_that_was_replaced_is_none() {
+              let directory = tempfile::tempdir().unwrap();
+              let path = directory.path().join("lock");
+              let old = open(&path).unwrap();
+              assert!(is_current(&old, &path).unwrap());
+              old.lock().unwrap();
+              std::fs::remove_file(&path).unwrap();
+              assert!(!is_current(&old, &path).unwrap());
+              let _new = FileLock::try_acquire(&path).unwrap().expect("nobody holds the new file");
+              assert!(!is_current(&old, &path).unwrap());
+          }
+      }
+    '';
+    "crates/disk/src/holder.rs" = ''
+      //! Who is in the way: the holder of a lock, as the kernel's table tells.
+
+      use std::fmt;
+      use std::os::unix::fs::MetadataExt as _;
+      use std::path::Path;
+
+      /// Who holds a lock, as far as it can be seen from here.
+      #[derive(Clone, Debug, Default, PartialEq, Eq)]
+      pub struct Holder {
+          /// Its process id; `None` if it lives where we cannot see (another container).
+          pub pid: Option<u32>,
+          /// Its program.
+          pub program: Option<String>,
+      }
+
+      impl Holder {
+          /// Looks up in `/proc/locks` who holds `path`.
+          pub fn of(path: &Path) -> Self {
+              let Ok(meta) = std::fs::metadata(path) else { return Self::default() };
+              // The kernel hands the table out in pieces, and a lock may move between two of them.
+              let look = || {
+                  let table = std::fs::read_to_string("/proc/locks").ok()?;
+                  find_holder(&table, meta.dev(), meta.ino())
+              };
+              let Some(pid) = (0..3).find_map(|_| look()) else { return Self::default() };
+              Self { pid: Some(pid), program: program_of(pid) }
+          }
+      }
+
+      impl fmt::Display for Holder {
+          fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+              match (self.pid, &self.program) {
+                  (Some(pid), Some(program)) => write!(f, "pid {pid} ({program})"),
+                  (Some(pid), None) => write!(f, "pid {pid}"),
+                  (None, _) => f.write_str("a process that cannot be seen from here"),
+              }
+          }
+      }
+
+      /// The holder's pid in the text of `/proc/locks`, whose lines read
+      /// `7: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF` (waiters have `->` as second word).
+      fn find_holder(table: &str, device: u64, inode: u64) -> Option<u32> {
+          let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+          let wanted = format!("{major:02x}:{minor:02x}:{inode}");
+          let inode_only = format!(":{inode}");
+          let holders = || {
+              table.lines().filter_map(|line| {
+                  let words: Vec<&str> = line.split_whitespace().collect();
+                  (words.get(1) == Some(&"FLOCK")).then(|| Some((*words.get(5)?, *words.get(4)?)))?
+              })
+          };
+          // File systems with a device number per subvolume show another one here than stat(2) does.
+          let by_inode = || holders().find(|(file, _)| file.ends_with(&inode_only));
+          let (_, pid) = holders().find(|(file, _)| *file == wanted).or_else(by_inode)?;
+          pid.parse().ok().filter(|pid| *pid != 0)
+      }
+
+      fn program_of(pid: u32) -> Option<String> {
+          let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+          let first = line.split(|byte| *byte == 0).next().filter(|word| !word.is_empty())?;
+          let text = String::from_utf8_lossy(first);
+          Some(text.rsplit('/').next().unwrap_or(&text).to_owned())
+      }
+
+      #[cfg(test)]
+      mod tests {
+          use super::*;
+
+          #[test]
+          fn the_holder_is_read_from_the_lock_table() {
+              let table = "1: POSIX  ADVISORY  WRITE 11 fe:00:77 0 EOF\n\
+                           2: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF\n\
+                           2: -> FLOCK  ADVISORY  WRITE 99 fe:00:1234 0 EOF\n";
+              let device = rustix::fs::makedev(0xfe, 0);
+              assert_eq!(find_holder(table, device, 1234), Some(4711));
+              assert_eq!(find_holder(table, device, 77), None);
+              assert_eq!(find_holder(table, rustix::fs::makedev(0, 42), 1234), Some(4711));
+          }
+      }
+    '';
+    "crates/disk/src/lib.rs" = ''
+      //! Files that survive a crash, on a disk that other programs write to as well.
+      //!
+      //! Owns: putting a file in its place in one durable step, locks on files and who holds them,
+      //! reading what others could have replaced, and durable directories. Refuses to know: what any
+      //! file holds, where it lies, and which change is right.
+      //!
+      //! ```no_run
+      //! use std::path::Path;
+      //! use std::time::Duration;
+      //!
+      //! use agent_box_disk::{EditLock, read, replace};
+      //!
+      //! let (file, directory) = (Path::new("/home/alice/notes"), Path::new("/home/alice"));
+      //! let _lock = EditLock::acquire(&file.with_extension("lock"), Duration::from_secs(5))?;
+      //! let mut notes = read(file, 1)?;
+      //! notes.extend(b"one more\n");
+      //! replace(file, directory, &notes)?;
+      //! # Ok::<(), Box<dyn std::error::Error>>(())
+      //! ```
+      //!
+      //! **Invariants**
+      //! - What is replaced is the old file or the new one at every moment, and the new one after a
+      //!   power loss once `Ok` was returned: the file was flushed before the rename, its directory
+      //!   after it.
+      //! - A new file, and one that is not in its place yet, is its owner's alone.
+      //! - A lock that was had is on the file that its path names now.
+      //! - Nothing here waits without a deadline, not even for the other end of a named pipe.
+
+      mod clock;
+      mod directory;
+      mod edit_lock;
+      mod error;
+      mod file_lock;
+      mod holder;
+      mod link;
+      mod regular_file;
+      mod replacement;
+      mod stamp;
+
+      pub use clock::{Deadline, pause};
+      pub use directory::{
+          make_private_directory, parent, remove, rename_if_any, sync_directory, sync_parent,
+      };
+      pub use edit_lock::{EditLock, LockError};
+      pub use error::IoError;
+      pub use file_lock::FileLock;
+      pub use holder::Holder;
+      pub use link::behind_link;
+      pub use regular_file::{open, read, read_all};
+      pub use replacement::{Replacement, clean, replace, replace_secret};
+      pub use stamp::Stamp;
+    '';
+    "crates/disk/src/link.rs" = ''
+      //! Symbolic links that people put in the place of a file, which stay.
+
+      use std::io;
+      use std::path::{Path, PathBuf};
+
+      use rustix::io::Errno;
+
+      use crate::directory::parent;
+      use crate::error::IoError;
+
+      /// The kernel follows no more links than this.
+      const MOST_LINKS: usize = 40;
+
+      /// Where a replacement must go: behind a symbolic link, also a dangling one, the file it names.
+      ///
+      /// # Errors
+      /// When links go in a circle.
+      pub fn behind_link(path: &Path) -> Result<PathBuf, IoError> {
+          let mut target = path.to_owned();
+          for _ in 0..=MOST_LINKS {
+              match std::fs::read_link(&target) {
+                  Ok(next) => target = parent(&target).join(next),
+                  // No link; or nothing that can be looked at, which whoever opens it will be told.
+                  Err(_) => return Ok(target),
+              }
+          }
+          Err(IoError::on("follow the link", path)(io::Error::from(Errno::LOOP)))
+      }
+
+      #[cfg(test)]
+      mod tests {
+          use std::os::unix::fs::symlink;
+
+          use super::*;
+
+          #[test]
+          fn a_link_is_followed_to_the_file_it_means_whether_that_exists_or_not() {
+              let directory = tempfile::tempdir().unwrap();
+              let at = |name: &str| directory.path().join(name);
+              std::fs::create_dir(at("there")).unwrap();
+              symlink("there/second", at("first")).unwrap();
+              symlink("../third", at("there/second")).unwrap();
+              symlink(at("file"), at("third")).unwrap();
+              for exists in [false, true] {
+                  let target = behind_link(&at("first")).unwrap();
+                  assert_eq!(parent(&target).canonicalize().unwrap(), directory.path());
+                  assert_eq!((target.file_name().unwrap(), target.exists()), ("file".as_ref(), exists));
+                  std::fs::File::create(at("file")).unwrap();
+              }
+              assert_eq!(behind_link(&at("file")).unwrap(), at("file"));
+              assert_eq!(behind_link(&at("nothing")).unwrap(), at("nothing"));
+              symlink("circle", at("circle")).unwrap();
+              let error = behind_link(&at("circle")).unwrap_err();
+              assert_eq!(error.to_string(), format!("cannot follow the link {}", at("circle").display()));
+          }
+      }
+    '';
+    "crates/disk/src/regular_file.rs" = ''
+      //! Files where others can write, read so that none of them can hold a program up.
+
+      use std::fs::{File, OpenOptions};
+      use std::io::{self, Read as _};
+      use std::os::unix::fs::OpenOptionsExt as _;
+      use std::path::Path;
+
+      use rustix::fs::OFlags;
+
+      /// Opens a file that is one.
+      ///
+      /// UNTRUSTED: agents can write in our directories and own theirs. A named pipe there would make a
+      /// reader wait for ever, a link to a device would fill its memory
+      /// (`what_is_no_file_is_said_and_holds_nobody_up`).
+      ///
+      /// # Errors
+      /// When the system refuses; `InvalidInput` when it is no regular file.
+      pub fn open(path: &Path) -> io::Result<File> {
+          let flags = OFlags::NONBLOCK.bits().cast_signed();
+          let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+          if file.metadata()?.is_file() {
+              return Ok(file);
+          }
+          Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
+      }
+
+      /// All of a file of at most `mib` MiB: one that is larger was put there to fill a program's memory.
+      ///
+      /// # Errors
+      /// Like [`open`]; `FileTooLarge` when it is larger.
+      pub fn read(path: &Path, mib: u64) -> io::Result<Vec<u8>> {
+          read_all(&mut open(path)?, mib)
+      }
+
+      /// Like [`read`], of a file that is open.
+      ///
+      /// # Errors
+      /// The same.
+      pub fn read_all(file: &mut File, mib: u64) -> io::Result<Vec<u8>> {
+          let most = mib << 20;
+          let mut bytes = Vec::new();
+          file.take(most + 1).read_to_end(&mut bytes)?;
+          if bytes.len() as u64 > most {
+              let words = format!("it is larger than {mib} MiB");
+              return Err(io::Error::new(io::ErrorKind::FileTooLarge, words));
+          }
+          Ok(bytes)
+      }
+
+      #[cfg(test)]
+      mod tests {
+          use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+          use super::*;
+
+          #[test]
+          fn what_is_no_file_is_said_and_holds_nobody_up() {
+              let directory = tempfile::tempdir().unwrap();
+              let pipe = directory.path().join("pipe");
+              mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
+              for path in [&pipe, directory.path(), Path::new("/dev/zero")] {
+                  let error = read(path, 1).unwrap_err().to_string();
+                  assert!(error.contains("not a regular file"), "{error}");
+              }
+          }
+
+          #[test]
+          fn a_file_that_would_fill_the_memory_is_refused() {
+              let directory = tempfile::tempdir().unwrap();
+              let path = directory.path().join("sessions.json");
+              let file = File::create(&path).unwrap();
+              file.set_len(1 << 20).unwrap();
+              assert_eq!(read(&path, 1).unwrap().len(), 1 << 20);
+              for length in [(1 << 20) + 1, 1 << 40] {
+                  file.set_len(length).unwrap();
+                  let error = read(&path, 1).unwrap_err();
+                  assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+                  assert_eq!(error.to_string(), "it is larger than 1 MiB");
+              }
+          }
+      }
+    '';
+    "crates/disk/src/replacement.rs" = ''
+      //! The one way a file is replaced: temporary file, fsync, rename, fsync of the directory.
+
+      use std::fs::{File, Metadata, Permissions};
+      use std::io::{self, Write};
+      use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+      use std::path::{Path, PathBuf};
+
+      use tempfile::NamedTempFile;
+
+      use crate::directory::sync_parent;
+      use crate::error::IoError;
+
+      /// All temporary files begin so, then comes the writer's pid.
+      const PREFIX: &str = ".agent-box-";
+
+      /// Replaces `path` durably; `directory` (on the same file system) takes the temporary file.
+      ///
+      /// A new file gets mode 0600, an existing one keeps mode and owner.
+      ///
+      /// # Errors
+      /// When the system refuses; `path` is as it was then, unless only the last flush failed.
+      pub fn replace(path: &Path, directory: &Path, bytes: &[u8]) -> Result<(), IoError> {
+          let mut new = Replacement::new(path, directory)?;
+          new.write(bytes)?;
+          new.take_over()?;
+          new.finish()
+      }
+
+      /// Like [`replace`] for a file with secrets: only its owner keeps what rights it had.
+      ///
+      /// # Errors
+      /// The same.
+      pub fn replace_secret(path: &Path, directory: &Path, bytes: &[u8]) -> Result<(), IoError> {
+          let mut new = Replacement::new(path, directory)?;
+          new.write(bytes)?;
+          new.take_over()?;
+          new.restrict()?;
+          new.finish()
+      }
+
+      /// A file that is put in another one's place later; it vanishes if it is dropped before.
+      #[derive(Debug)]
+      pub struct Replacement {
+          path: PathBuf,
+          temp: NamedTempFile,
+      }
+
+      impl Replacement {
+          /// An empty file for its owner alone, in `directory`, which lies on the file system of `path`.
+          ///
+          /// # Errors
+          /// When the system refuses.
+          pub fn new(path: &Path, directory: &Path) -> Result<Self, IoError> {
+              let mut prefix = format!("{PREFIX}{}-", std::process::id());
+              if let Some(name) = path.file_name().and_then(|name| name.to_str()) {
+                  prefix.push_str(name);
+                  prefix.push('.');
+              }
+              let temp = tempfile::Builder::new()
+                  .prefix(&prefix)
+                  .permissions(Permissions::from_mode(0o600))
+                  .tempfile_in(directory)
+                  .map_err(IoError::on("create a temporary file for", path))?;
+              Ok(Self { path: path.to_owned(), temp })
+          }
+
+          /// Appends.
+          ///
+          /// # Errors
+          /// When the system refuses, as on a full disk.
+          pub fn write(&mut self, bytes: &[u8]) -> Result<(), IoError> {
+              self.temp.write_all(bytes).map_err(IoError::on("write", &self.path))
+          }
+
+          /// Takes over the mode of the file to be replaced, if there is one, and its owner; returns
+          /// whether the owner as well. Only root may give files away: another's file becomes ours.
+          ///
+          /// # Errors
+          /// When the system refuses.
+          pub fn take_over(&mut self) -> Result<bool, IoError> {
+              match std::fs::metadata(&self.path) {
+                  Ok(old) => take_over(self.temp.as_file(), &old)
+                      .map_err(IoError::on("keep the mode of", &self.path)),
+                  Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+                  Err(error) => Err(IoError::on("look at", &self.path)(error)),
+              }
+          }
+
+          /// Gives it this mode, whatever the file to be replaced has.
+          ///
+          /// # Errors
+          /// When the system refuses.
+          pub fn set_mode(&mut self, mode: u32) -> Result<(), IoError> {
+              let set = self.temp.as_file().set_permissions(Permissions::from_mode(mode));
+              set.map_err(IoError::on("set the mode of", &self.path))
+          }
+
+          /// Takes from everybody else what rights they had.
+          fn restrict(&mut self) -> Result<(), IoError> {
+              let meta = self.temp.as_file().metadata();
+              let mode = meta.map_err(IoError::on("look at", &self.path))?.mode();
+              self.set_mode(mode & 0o700)
+          }
+
+          /// Makes the content durable.
+          ///
+          /// # Errors
+          /// When the system refuses, as on a full disk.
+          pub fn sync(&self) -> Result<(), IoError> {
+              self.temp.as_file().sync_all().map_err(IoError::on("flush", &self.path))
+          }
+
+          /// Puts it in its place and says where that is; the caller has flushed it, and makes the
+          /// directory durable.
+          ///
+          /// # Errors
+          /// When the system refuses; the old file is there then.
+          pub fn place(self) -> Result<PathBuf, IoError> {
+              let Self { path, temp } = self;
+              temp.persist(&path).map_err(|error| IoError::on("replace", &path)(error.error))?;
+              Ok(path)
+          }
+
+          /// Like [`Replacement::place`], unless a file is there; returns whether there was none.
+          ///
+          /// # Errors
+          /// When the system refuses.
+          pub fn place_new(self) -> Result<bool, IoError> {
+              let Self { path, temp } = self;
+              match temp.persist_noclobber(&path) {
+                  Ok(_) => Ok(true),
+                  Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+                  Err(error) => Err(IoError::on("create", &path)(error.error)),
+              }
+          }
+
+          /// Puts it in its place, file and directory flushed.
+          ///
+          /// # Errors
+          /// When the system refuses; the old file is there then, unless only the last flush failed.
+          pub fn finish(self) -> Result<(), IoError> {
+              self.sync()?;
+              sync_parent(&self.place()?)
+          }
+      }
+
+      fn take_over(file: &File, old: &Metadata) -> io::Result<bool> {
+          let new = file.metadata()?;
+          let is_owned = (new.uid(), new.gid()) == (old.uid(), old.gid())
+              || fchown(file, Some(old.uid()), Some(old.gid())).is_ok();
+          file.set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
+          Ok(is_owned)
+      }
+
+      /// Removes the temporary files of writers that are gone; what cannot be removed stays.
+      pub fn clean(directory: &Path) {
+          let Ok(entries) = std::fs::read_dir(directory) else { return };
+          for entry in entries.flatten() {
+              let name = entry.file_name();
+              let writer = name
+                  .to_str()
+                  .and_then(|name| name.strip_prefix(PREFIX))
+                  .and_then(|rest| rest.split('-').next())
+                  .and_then(|pid| pid.parse::<u32>().ok());
+              if let Some(pid) = writer
+                  && !Path::new(&format!("/proc/{pid}")).exists()
+              {
+                  let _ = std::fs::remove_file(entry.path());
+              }
+          }
+      }
+
+      #[cfg(test)]
+      mod tests {
+          use super::*;
+
+          fn mode(path: &Path) -> u32 {
+              path.metadata().unwrap().mode() & 0o777
+          }
+
+          fn files(directory: &Path) -> Vec<String> {
+              let names = std::fs::read_dir(directory).unwrap();
+              names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+          }
+
+          #[test]
+          fn a_file_is_replaced_whole_keeps_its_mode_and_nothing_is_left_beside_it() {
+              let directory = tempfile::tempdir().unwrap();
+              let path = directory.path().join("file");
+              replace(&path, directory.path(), b"one").unwrap();
+              assert_eq!(mode(&path), 0o600);
+              let reader = File::open(&path).unwrap();
+              reader.set_permissions(Permissions::from_mode(0o640)).unwrap();
+              replace(&path, directory.path(), b"the second").unwrap();
+              assert_eq!(
+                  (std::fs::read(&path).unwrap().as_slice(), mode(&path)),
+                  (&b"the second"[..], 0o640)
+              );
+              assert_eq!(io::read_to_string(reader).unwrap(), "one", "what was open is not written to");
+              replace_secret(&path, directory.path(), b"three").unwrap();
+              assert_eq!(mode(&path), 0o600);
+              assert_eq!(files(directory.path()), ["file"]);
+          }
+
+          #[test]
+          fn what_is_not_placed_vanishes_and_is_seen_by_its_owner_alone() {
+              let directory = tempfile::tempdir().unwrap();
+              let path = directory.path().join("file");
+              let mut new = Replacement::new(&path, directory.path()).unwrap();
+              new.write(b"half").unwrap();
+              let [name] = &files(directory.path())[..] else { panic!("one file") };
+              assert!(name.starts_with(&format!(".agent-box-{}-file.", std::process::id())), "{name}");
+              assert_eq!(mode(&directory.path().join(name)), 0o600);
+              drop(new);
+              assert_eq!(files(directory.path()), [""; 0]);
+          }
+
+          #[test]
+          fn of_two_makers_one_wins() {
+              let directory = tempfile::tempdir().unwrap();
+              let path = directory.path().join("file");
+              for (bytes, is_first) in [(b"one", true), (b"two", false)] {
+                  let mut new = Replacement::new(&path, directory.path()).unwrap();
+                  new.write(bytes).unwrap();
+                  assert_eq!(new.place_new().unwrap(), is_first);
+              }
+              assert_eq!(std::fs::read(&path).unwrap(), b"one");
+              assert_eq!(files(directory.path()), ["file"]);
+          }
+
+          #[test]
+          fn only_the_temporary_files_of_dead_writers_are_removed() {
+              let directory = tempfile::tempdir().unwrap();
+              let alive = format!(".agent-box-{}-x.abc", std::process::id());
+              // Process ids end at 4194304.
+              for name in [&alive, ".agent-box-4194305-x.abc", ".agent-box-x", "agent-box-4194305-x"] {
+                  File::create(directory.path().join(name)).unwrap();
+              }
+              clean(directory.path());
+              let mut left = files(directory.path());
+              left.sort();
+              assert_eq!(left, [&alive, ".agent-box-x", "agent-box-4194305-x"]);
+          }
+      }
+    '';
+    "crates/disk/src/stamp.rs" = ''
+      //! What tells one state of a file from another without reading it.
+
+      use std::fs::Metadata;
+      use std::os::unix::fs::MetadataExt as _;
+      use std::path::Path;
+
+      /// A file as it was at one moment.
+      ///
+      /// The change time is part of it: a `chmod` alone makes a refused file acceptable, and no program
+      /// can set it back.
+      #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+      pub struct Stamp {
+          device: u64,
+          inode: u64,
+          size: u64,
+          modified: (i64, i64),
+          changed: (i64, i64),
+      }
+
+      /// A file younger than this may change once more without looking changed.
+      const UNSETTLED_MS: u64 = 50;
+
+      impl Stamp {
+          /// Of what a path leads to; `None` if that cannot be looked at.
+          pub fn of(path: &Path) -> Option<Self> {
+              std::fs::metadata(path).ok().map(|meta| Self::from(&meta))
+          }
+
+          /// Whether a later change is sure to show: the clocks of file systems are coarse. The time is
+          /// in milliseconds since 1970.
+          pub fn is_settled(self, now_ms: u64) -> bool {
+              [self.modified, self.changed].iter().all(|(seconds, nanos)| {
+                  let ms = seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
+                  u64::try_from(ms).unwrap_or(0).saturating_add(UNSETTLED_MS) <= now_ms
+              })
+          }
+      }
+
+      impl From<&Metadata> for Stamp {
+          fn from(meta: &Metadata) -> Self {
+              Self {
+                  device: meta.dev(),
+                  inode: meta.ino(),
+                  size: meta.size(),
+                  modified: (meta.mtime(), meta.mtime_nsec()),
+                  changed: (meta.ctime(), meta.ctime_nsec()),
+              }
           }
       }
     '';
@@ -5575,7 +6768,7 @@ module {
     "crates/event/src/attempt.rs" = ''
       //! What follows from how the spawn wrapper ended.
 
-      use crate::contract::{ACCEPTED, DEFERRED};
+      use crate::contract::{ACCEPTED, DEFERRED, UNREADABLE};
 
       /// So often a batch is tried before it is parked.
       pub const MAX_ATTEMPTS: u32 = 6;
@@ -5589,12 +6782,15 @@ module {
           Wait,
           /// The same batch again, at this time.
           RetryAt(u64),
+          /// The same batch again when the session list changes, at the latest at this time. It does
+          /// not count as an attempt.
+          HoldUntil(u64),
           /// Given up: visible, and replayable by hand.
           Park,
       }
 
       /// Decides after an attempt. `exit` is `None` if the wrapper did not start, did not end in time
-      /// or was killed; `attempts` counts this one.
+      /// or was killed; `attempts` counts this one, and none whose end nobody recorded.
       ///
       /// A wrapper that was killed may have started the session before. So nothing is given up on such
       /// an end, which would invite somebody to ask again for what is there: the next run says which it
@@ -5603,10 +6799,14 @@ module {
           match exit {
               Some(ACCEPTED) => NextStep::Settled,
               Some(DEFERRED) => NextStep::Wait,
+              Some(UNREADABLE) => NextStep::HoldUntil(now_ms.saturating_add(HOLD_MS)),
               Some(_) if attempts >= MAX_ATTEMPTS => NextStep::Park,
               _ => NextStep::RetryAt(now_ms.saturating_add(delay_ms(attempts))),
           }
       }
+
+      /// Somebody has to mend the list, which may take days; it is seen at once when they do.
+      const HOLD_MS: u64 = 600_000;
 
       /// 5 s, 20 s, 80 s, 320 s, and at most ten minutes.
       fn delay_ms(attempts: u32) -> u64 {
@@ -5619,10 +6819,11 @@ module {
           use super::*;
 
           #[test]
-          fn only_zero_settles_only_75_waits_and_the_rest_is_tried_again_and_then_parked() {
+          fn only_zero_settles_75_waits_74_is_held_and_the_rest_is_tried_again_and_then_parked() {
               for attempts in [1, MAX_ATTEMPTS, u32::MAX] {
                   assert_eq!(after_exit(Some(0), attempts, 0), NextStep::Settled);
                   assert_eq!(after_exit(Some(75), attempts, 0), NextStep::Wait);
+                  assert_eq!(after_exit(Some(74), attempts, 7), NextStep::HoldUntil(600_007));
               }
               for exit in [None, Some(1), Some(2), Some(126), Some(-9)] {
                   for (attempts, delay) in [(1, 5), (2, 20), (3, 80), (4, 320), (5, 600)] {
@@ -6120,15 +7321,18 @@ module {
 
       use thiserror::Error;
 
-      use crate::{BatchId, Cut, EventKey, Json, Number, Source, sanitize};
+      use crate::{BatchId, Cut, EventKey, Json, Number, Object, Source, sanitize};
 
       pub use asker::Asker;
       pub use status::{SessionStatus, Status, Told};
 
       /// Exit code: the batch has its session, now or since an earlier run.
       pub const ACCEPTED: i32 = 0;
-      /// Exit code: the box is full; ask again. Every other code is a failure.
+      /// Exit code: the box is full; ask again.
       pub const DEFERRED: i32 = 75;
+      /// Exit code: the session list cannot be read or written now, which says nothing about the batch;
+      /// nothing was changed. Every other code is a failure.
+      pub const UNREADABLE: i32 = 74;
 
       /// Variable: the source of the batch.
       pub const SPAWN_SOURCE: &str = "LOCAL_WEBHOOK_SPAWN_SOURCE";
@@ -6146,6 +7350,8 @@ module {
       pub const BATCH_LOWEST: &str = "AGENT_BOX_BATCH_LOWEST";
       /// Variable: `1` if an event of the batch assigns something to this box.
       pub const BATCH_ASSIGNED: &str = "AGENT_BOX_BATCH_ASSIGNED";
+      /// Variable: what the events are about, one object in a line.
+      pub const BATCH_OBJECTS: &str = "AGENT_BOX_BATCH_OBJECTS";
       /// Variable: the receiver's process; a wrapper whose receiver is gone changes nothing.
       pub const BATCH_ASKER: &str = "AGENT_BOX_BATCH_ASKER";
 
@@ -6171,6 +7377,8 @@ module {
           pub count: u64,
           /// Whether one of them assigns something to this box, by its fields and not by its text.
           pub is_assigned: bool,
+          /// What the events are about, inside the topic.
+          pub objects: Vec<Object>,
           /// Who asks; absent when somebody runs the wrapper by hand.
           pub asker: Option<Asker>,
       }
@@ -6196,6 +7404,7 @@ module {
                   (SPAWN_NOTE, self.note.as_ref().map(line)),
                   (SPAWN_COUNT, Some(self.count.to_string())),
                   (BATCH_ASSIGNED, self.is_assigned.then(|| "1".to_owned())),
+                  (BATCH_OBJECTS, (!self.objects.is_empty()).then(|| objects_text(&self.objects))),
                   (BATCH_ASKER, self.asker.as_ref().map(Asker::to_string)),
               ];
               given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
@@ -6214,12 +7423,26 @@ module {
                   note: given(SPAWN_NOTE),
                   count: parsed(SPAWN_COUNT, count)?.unwrap_or_default(),
                   is_assigned: given(BATCH_ASSIGNED).as_deref() == Some("1"),
+                  objects: parsed(BATCH_OBJECTS, given(BATCH_OBJECTS).map(|it| read_objects(&it)))?
+                      .unwrap_or_default(),
                   asker: parsed(
                       BATCH_ASKER,
                       given(BATCH_ASKER).map(|it| Asker::parse(&it).ok_or("it names no process")),
                   )?,
               })
           }
+      }
+
+      /// As many as an environment can hold without trouble; a batch of so many has no one subject.
+      const MOST_OBJECTS: usize = 200;
+
+      fn objects_text(objects: &[Object]) -> String {
+          let line = |object: &Object| sanitize(&object.to_string(), Cut::VALUE);
+          objects.iter().take(MOST_OBJECTS).map(line).collect::<Vec<_>>().join("\n")
+      }
+
+      fn read_objects(text: &str) -> Result<Vec<Object>, &'static str> {
+          text.lines().map(|line| Object::parse(line).ok_or("it names no object")).collect()
       }
 
       fn parsed<T, E: ToString>(
@@ -6342,6 +7565,7 @@ module {
                   note: Some("watch the build".to_owned()),
                   count: 3,
                   is_assigned: true,
+                  objects: vec![Object::PullRequest(7), Object::Branch("o/r@main".to_owned())],
                   asker: Some(Asker { pid: 42, started: 777 }),
               }
           }
@@ -6363,13 +7587,27 @@ module {
 
           #[test]
           fn no_variable_holds_what_an_environment_cannot() {
-              let hostile = Request { note: Some("a\0b\nc".to_owned()), ..request() };
-              assert!(hostile.variables().iter().all(|(_, value)| !value.contains(['\0', '\n'])));
+              let objects = vec![Object::Branch("a\0b\nrun:9".to_owned()); 1000];
+              let hostile = Request { note: Some("a\0b\nc".to_owned()), objects, ..request() };
+              for (name, value) in hostile.variables() {
+                  assert!(!value.contains('\0') && value.len() < 100_000, "{name}");
+                  assert!(name == BATCH_OBJECTS || !value.contains('\n'), "{name}");
+              }
+              let read = read(&hostile).unwrap();
+              assert!(read.objects.iter().all(|it| matches!(it, Object::Branch(_))), "no object more");
           }
 
           #[test]
           fn a_variable_that_cannot_be_read_is_named_and_not_taken_for_absent() {
-              for name in [BATCH_ID, BATCH_LOWEST, BATCH_ASKER, SPAWN_SOURCE, SPAWN_KEY, SPAWN_COUNT] {
+              for name in [
+                  BATCH_ID,
+                  BATCH_LOWEST,
+                  BATCH_OBJECTS,
+                  BATCH_ASKER,
+                  SPAWN_SOURCE,
+                  SPAWN_KEY,
+                  SPAWN_COUNT,
+              ] {
                   let error = Request::read(|it| (it == name).then(|| "no good".to_owned()));
                   assert!(error.unwrap_err().to_string().starts_with(name));
               }
@@ -6464,7 +7702,7 @@ module {
       //! What the receiver learns about sessions from the wrapper's `status --json` and `deliver`, so
       //! that it need not know the registry, tmux or any agent.
 
-      use crate::{Json, Number};
+      use crate::{BatchId, Json, Number};
 
       /// The answer of `status --json`.
       #[derive(Clone, Debug, PartialEq, Eq)]
@@ -6475,6 +7713,9 @@ module {
           pub max: u64,
           /// Every listed session.
           pub sessions: Vec<SessionStatus>,
+          /// The highest batch that has its session, of each inbox: an inbox that is put back from an
+          /// older copy must not give these numbers to other batches.
+          pub claimed: Vec<BatchId>,
       }
 
       /// One session of a [`Status`].
@@ -6505,6 +7746,7 @@ module {
       const LIVE: &str = "live";
       const MAX: &str = "max";
       const SESSIONS: &str = "sessions";
+      const CLAIMED: &str = "claimedUpTo";
       const SESSION_ID: &str = "sessionId";
       const NAME: &str = "name";
       const AGENT: &str = "agent";
@@ -6518,17 +7760,25 @@ module {
               let number = |number: u64| Json::Number(Number::integer(number));
               let hooks = object(vec![(LIVE, number(self.live)), (MAX, number(self.max))]);
               let sessions = self.sessions.iter().map(SessionStatus::to_json).collect();
-              object(vec![(HOOK_SESSIONS, hooks), (SESSIONS, Json::List(sessions))])
+              let claimed = self.claimed.iter().map(|id| Json::Text(id.to_string())).collect();
+              object(vec![
+                  (HOOK_SESSIONS, hooks),
+                  (SESSIONS, Json::List(sessions)),
+                  (CLAIMED, Json::List(claimed)),
+              ])
           }
 
           /// Reads a status; `None` if a part is missing, for less than all is not a status.
           pub fn read(json: &Json) -> Option<Self> {
               let hooks = json.get(HOOK_SESSIONS)?;
               let Json::List(sessions) = json.get(SESSIONS)? else { return None };
+              let Json::List(claimed) = json.get(CLAIMED)? else { return None };
+              let batch = |id: &Json| BatchId::parse(id.as_text()?).ok();
               Some(Self {
                   live: hooks.get(LIVE)?.as_u64()?,
                   max: hooks.get(MAX)?.as_u64()?,
                   sessions: sessions.iter().map(SessionStatus::read).collect::<Option<_>>()?,
+                  claimed: claimed.iter().map(batch).collect::<Option<_>>()?,
               })
           }
       }
@@ -6595,10 +7845,11 @@ module {
                   agent: "claude".to_owned(),
                   is_active: true,
               };
-              let status = Status { live: 1, max: 4, sessions: vec![session] };
+              let claimed = vec![BatchId { inbox: 7, number: 3 }];
+              let status = Status { live: 1, max: 4, sessions: vec![session], claimed };
               assert_eq!(Status::read(&status.to_json()), Some(status.clone()));
               let Json::Object(members) = status.to_json() else { panic!("not an object") };
-              for name in [HOOK_SESSIONS, SESSIONS] {
+              for name in [HOOK_SESSIONS, SESSIONS, CLAIMED] {
                   let rest = members.iter().filter(|(key, _)| key != name).cloned().collect();
                   assert_eq!(Status::read(&Json::Object(rest)), None, "{name}");
               }
@@ -6714,11 +7965,20 @@ module {
           Retry,
           /// Its session has not taken it yet.
           Session,
+          /// Nobody can say which sessions there are: their list cannot be read.
+          Sessions,
       }
 
       impl WaitReason {
-          const ALL: [Self; 6] =
-              [Self::Window, Self::Cap, Self::Claim, Self::Budget, Self::Retry, Self::Session];
+          const ALL: [Self; 7] = [
+              Self::Window,
+              Self::Cap,
+              Self::Claim,
+              Self::Budget,
+              Self::Retry,
+              Self::Session,
+              Self::Sessions,
+          ];
 
           /// The word that is stored and shown.
           pub fn as_str(self) -> &'static str {
@@ -6729,6 +7989,7 @@ module {
                   Self::Budget => "budget",
                   Self::Retry => "retry",
                   Self::Session => "session",
+                  Self::Sessions => "sessions",
               }
           }
       }
@@ -7399,6 +8660,8 @@ module {
                       row.ttl_ms = Some(0);
                   }
                   row.subscribed_ms = Some(now_ms);
+                  // Whoever asks for a topic gets all of it, though it was started for a part.
+                  row.objects.clear();
                   wish.apply(row, audience);
               });
               outcome
@@ -7632,11 +8895,14 @@ module {
 
       use super::members::{TTL_HOURS, hours, ignored, position, set, to_hours};
       use super::rules::{DROP, EXCLUDE, IGNORE_SENDERS, INCLUDE, NOTE, Rules, WHEN};
-      use crate::{Json, Predicate, Subscription, TopicPattern, parse_rfc3339, print_rfc3339};
+      use crate::{
+          Json, Number, Object, Predicate, Subscription, TopicPattern, parse_rfc3339, print_rfc3339,
+      };
 
       const TOPIC: &str = "topic";
       const RENEW_ON_EVENT: &str = "renewOnEvent";
       const TAKES_NOISE: &str = "takesNoise";
+      const OBJECTS: &str = "objects";
       const SUBSCRIBED_AT: &str = "subscribedAt";
       const LAST_ACTIVITY_AT: &str = "lastActivityAt";
 
@@ -7749,6 +9015,10 @@ module {
                   let list = (!after.muted.is_empty()).then_some(Json::List(logins));
                   set(members, IGNORE_SENDERS, list);
               }
+              if before.objects != after.objects {
+                  let objects = after.objects.iter().map(|it| Json::Text(it.to_string())).collect();
+                  set(members, OBJECTS, (!after.objects.is_empty()).then_some(Json::List(objects)));
+              }
               let rules = [
                   (INCLUDE, WHEN, &before.include, &after.include),
                   (EXCLUDE, DROP, &before.exclude, &after.exclude),
@@ -7813,6 +9083,22 @@ module {
           if ttl_ms.is_none() && given(TTL_HOURS).is_some() {
               problems.push(ignored(TTL_HOURS, "no number of hours"));
           }
+          let objects = match given(OBJECTS) {
+              None => Vec::new(),
+              Some(Json::List(items)) => {
+                  let read = |it: &Json| it.as_text().and_then(Object::parse);
+                  let objects: Vec<Object> = items.iter().filter_map(read).collect();
+                  if objects.is_empty() && !items.is_empty() {
+                      // Not to be taken for a row about everything.
+                      return Err(format!("`{OBJECTS}` names nothing that is known"));
+                  }
+                  if objects.len() < items.len() {
+                      problems.push(format!("`{OBJECTS}` holds what is no object"));
+                  }
+                  objects
+              }
+              Some(_) => return Err(format!("`{OBJECTS}` is no list")),
+          };
           let mut flag = |name: &str| match given(name) {
               None => None,
               Some(Json::Bool(value)) => Some(*value),
@@ -7829,6 +9115,7 @@ module {
               muted: rules.muted,
               include: rules.include,
               exclude: rules.exclude,
+              objects,
               takes_noise: flag(TAKES_NOISE).unwrap_or(rules.is_exclude_empty),
               subscribed_ms,
               last_activity_ms,
@@ -7860,6 +9147,11 @@ module {
                       }
                       it.include.iter().for_each(|it| member(INCLUDE, rule(it)));
                       it.exclude.iter().for_each(|it| member(EXCLUDE, rule(it)));
+                      if !it.objects.is_empty() {
+                          // Their names came from outside; how many there are did not.
+                          let count = u64::try_from(it.objects.len()).unwrap_or(u64::MAX);
+                          member(OBJECTS, Json::Number(Number::integer(count)));
+                      }
                       if it.takes_noise {
                           member(TAKES_NOISE, Json::Bool(true));
                       }
@@ -8809,6 +10101,9 @@ module {
           }
       }
 
+      /// A commit is in few pull requests; more are not looked at.
+      const MOST_PULL_REQUESTS: usize = 20;
+
       /// What an event is about, by the fields that GitHub's payloads have; empty for all others.
       pub fn objects_of(event: &Event<'_>) -> Vec<Object> {
           let branch = |repository: &str, name: &str| {
@@ -8822,19 +10117,35 @@ module {
               let is_pull_request = event.payload.at("issue.pull_request") == Some(Value::Nested);
               Some(if is_pull_request { Object::PullRequest(number) } else { Object::Issue(number) })
           };
+          let repository = event.number("repository.id");
+          let checked = |list: &str, commit: Option<Object>| {
+              let count = event.payload.length(list).unwrap_or(0).min(MOST_PULL_REQUESTS);
+              let number = |index, path| match event.payload.item(list, index, path) {
+                  Some(Value::Number(number)) => number.as_u64(),
+                  _ => None,
+              };
+              let pull_request = |index| {
+                  // A number is another pull request's in another repository.
+                  let is_ours = number(index, "base.repo.id").is_some_and(|it| Some(it) == repository);
+                  number(index, "number").filter(|_| is_ours).map(Object::PullRequest)
+              };
+              (0..count).map(pull_request).chain([commit]).collect::<Vec<_>>()
+          };
           let found = match event.kind {
               "push" => vec![branch("repository.full_name", "ref"), commit("after")],
-              "workflow_run" => vec![
+              "workflow_run" => [
                   event.number("workflow_run.id").map(Object::Run),
                   branch("workflow_run.head_repository.full_name", "workflow_run.head_branch"),
-                  commit("workflow_run.head_sha"),
-              ],
+              ]
+              .into_iter()
+              .chain(checked("workflow_run.pull_requests", commit("workflow_run.head_sha")))
+              .collect(),
               "workflow_job" => vec![
                   event.number("workflow_job.run_id").map(Object::Run),
                   commit("workflow_job.head_sha"),
               ],
-              "check_run" => vec![commit("check_run.head_sha")],
-              "check_suite" => vec![commit("check_suite.head_sha")],
+              "check_run" => checked("check_run.pull_requests", commit("check_run.head_sha")),
+              "check_suite" => checked("check_suite.pull_requests", commit("check_suite.head_sha")),
               "status" => vec![commit("sha")],
               "deployment_status" => vec![commit("deployment.sha")],
               _ => vec![
@@ -8851,6 +10162,7 @@ module {
       mod tests {
           use super::*;
           use crate::event::tests::payload;
+          use crate::{Json, Number};
 
           #[test]
           fn objects_of_each_kind_and_reading_what_they_print() {
@@ -8884,6 +10196,22 @@ module {
               ];
               check("workflow_run", &run, &["run:99", "branch:o/r@main"]);
               check("workflow_job", &[("workflow_job.run_id", "99")], &["run:99"]);
+              // A commit that was pushed later is still the pull request's.
+              let id = |id| Json::Number(Number::integer(id));
+              let object = |name: &str, value| Json::Object(vec![(name.to_owned(), value)]);
+              let pull_request = |number, repository| {
+                  let base = object("repo", object("id", id(repository)));
+                  Json::Object(vec![("number".to_owned(), id(number)), ("base".to_owned(), base)])
+              };
+              let list = Json::List(vec![pull_request(7, 1), pull_request(8, 2), Json::Null]);
+              let run = vec![("head_sha".to_owned(), Json::text("new")), ("pull_requests".into(), list)];
+              let payload = Json::Object(vec![
+                  ("repository".to_owned(), object("id", id(1))),
+                  ("check_run".to_owned(), Json::Object(run)),
+              ]);
+              let event = Event { topic: None, kind: "check_run", sender: None, payload: &payload };
+              let expected = [Object::PullRequest(7), Object::Commit("new".to_owned())];
+              assert_eq!(objects_of(&event), expected, "8 is another repository's");
               check("status", &[("sha", "abc")], &["commit:abc"]);
               for bad in ["", "pr", "pr:x", "pr:-1", "thing:1"] {
                   assert_eq!(Object::parse(bad), None, "{bad:?}");
@@ -9690,7 +11018,7 @@ module {
       //! Several rows may match one topic: any that accepts delivers, and the first of those gives the
       //! note. Every refusal has a reason, for "why did nothing happen" must have an answer.
 
-      use crate::{Event, Filter, Login, Subscription, is_ci, is_failing, is_noise};
+      use crate::{Event, Filter, Login, Subscription, is_ci, is_failing, is_noise, objects_of};
 
       /// For whom a filter stands.
       #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9710,6 +11038,8 @@ module {
           Excluded,
           /// Its `include` does not match.
           NotIncluded,
+          /// It is about none of the row's objects.
+          OtherObject,
           /// Whoever acted is muted.
           Muted,
       }
@@ -9721,6 +11051,7 @@ module {
                   Self::Noise => "noise; subscribe with an empty exclude to get it",
                   Self::Excluded => "the exclude rule matches",
                   Self::NotIncluded => "the include rule does not match",
+                  Self::OtherObject => "it is not about what the session was started for",
                   Self::Muted => "the sender is muted",
               }
           }
@@ -9764,6 +11095,11 @@ module {
               }
               if self.include.as_ref().is_some_and(|rule| !rule.matches(event)) {
                   return Verdict::Refused(Refusal::NotIncluded);
+              }
+              if !self.objects.is_empty()
+                  && !objects_of(event).iter().any(|object| self.objects.contains(object))
+              {
+                  return Verdict::Refused(Refusal::OtherObject);
               }
               // INVARIANT: muting is looked at after the exemption of CI, and no layer but the owner's
               // own rules switches the exemption off (muting_yourself_never_hides_your_own_ci).
@@ -9824,7 +11160,7 @@ module {
           use super::*;
           use crate::event::tests::payload;
           use crate::subscription::tests::row;
-          use crate::{Json, Muted, Predicate, Test, Topic};
+          use crate::{Json, Muted, Object, Predicate, Test, Topic};
 
           fn rule(path: &str, value: &str) -> Predicate {
               Predicate::Leaf(path.to_owned(), Test::In(vec![Json::text(value)]))
@@ -9854,6 +11190,12 @@ module {
                   assert_eq!(judged(&it, "check_run", WELL, standing), muted);
                   assert_eq!(judged(&it, "push", &[], session), muted);
               }
+              it.objects = vec![Object::Commit("abc".to_owned())];
+              let ours = [BROKE, &[("check_run.head_sha", "abc")]].concat();
+              assert_eq!(judged(&it, "check_run", &ours, Audience::Session), Verdict::Accepted);
+              let other = Verdict::Refused(Refusal::OtherObject);
+              assert_eq!(judged(&it, "check_run", BROKE, Audience::Session), other);
+              it.objects.clear();
               it.include = Some(rule("action", "completed"));
               let muted = Verdict::Refused(Refusal::Muted);
               assert_eq!(judged(&it, "check_run", BROKE, Audience::Session), muted, "rules decide");
@@ -10025,7 +11367,7 @@ module {
       //! A session's interest or the box's standing watch: one row of a filter, and its lifetime.
 
       use crate::noise::is_only_noise;
-      use crate::{Login, Predicate, TopicPattern};
+      use crate::{Login, Object, Predicate, TopicPattern};
 
       /// One row of a filter.
       #[derive(Clone, Debug, PartialEq)]
@@ -10044,6 +11386,9 @@ module {
           pub include: Option<Predicate>,
           /// What is not wanted.
           pub exclude: Option<Predicate>,
+          /// Only events about one of these are wanted, unless it is empty: what a hook session was
+          /// started for. They leave muting as it is, other than an `include`.
+          pub objects: Vec<Object>,
           /// Whether it was asked for noise too; the noise layer is for sessions only.
           pub takes_noise: bool,
           /// When its time began; a row written by hand has none and does not expire.
@@ -10111,6 +11456,7 @@ module {
                   muted: Vec::new(),
                   include: None,
                   exclude: None,
+                  objects: Vec::new(),
                   takes_noise: false,
                   subscribed_ms: Some(now_ms),
                   last_activity_ms: None,
@@ -11497,8 +12843,8 @@ module {
       //! The same is asked again of each waiting event before its batch is frozen.
 
       use crate::{
-          Association, Audience, Claim, Event, Filter, Login, Refusal, Routed, Verdict, is_ci,
-          is_failing, passes_association, route,
+          Association, Audience, Claim, Event, Filter, Login, Refusal, Routed, Subscription, Verdict,
+          is_ci, is_failing, passes_association, route,
       };
 
       /// A session counts as listening for so long after it was last heard.
@@ -11522,7 +12868,8 @@ module {
           Lease,
           /// It listens, and the event is a CI result that it gets.
           Subscribed,
-          /// It listens, and declared with an `include` that such events are its own.
+          /// It listens, and declared with an `include` that such events are its own, or was started
+          /// for what they are about.
           Declared,
       }
 
@@ -11578,7 +12925,8 @@ module {
                   accepting.next().map(|_| Ownership::Subscribed)
               } else {
                   // Excludes never claim, nor does a row without rules: it only listens.
-                  accepting.find(|(row, _)| row.include.is_some()).map(|_| Ownership::Declared)
+                  let declares = |row: &Subscription| row.include.is_some() || !row.objects.is_empty();
+                  accepting.find(|(row, _)| declares(row)).map(|_| Ownership::Declared)
               };
               if let Some(ownership) = ownership {
                   return Consideration::Owned(listener.session, ownership);
@@ -11601,9 +12949,9 @@ module {
       publish.workspace = true
 
       [dependencies]
+      agent-box-disk.workspace = true
       agent-box-session.workspace = true
       serde_json.workspace = true
-      tempfile.workspace = true
       rustix.workspace = true
       thiserror.workspace = true
       uuid.workspace = true
@@ -11623,7 +12971,8 @@ module {
 
       use crate::PrepareError;
 
-      const LONGEST_WORD: usize = 128 * 1024;
+      /// A word of a program's arguments or environment is shorter than this, in bytes.
+      pub const LONGEST_WORD: usize = 128 * 1024;
       const MOST: u64 = 6 * 1024 * 1024;
       /// Kept free for what the pane's terminal adds, the program's path and the kernel's own words.
       const RESERVE: u64 = 64 * 1024;
@@ -12045,7 +13394,7 @@ module {
       use agent_box_session::env;
 
       use crate::conversation::{Candidates, Choice, fresh};
-      use crate::{TOOLS, regular_file, variable};
+      use crate::{TOOLS, variable};
 
       pub(crate) use rollout::holds;
 
@@ -12175,7 +13524,7 @@ module {
 
       /// Whether the user gives codex developer instructions, which ours would replace.
       pub(crate) fn has_own_instructions(home: &Path) -> bool {
-          regular_file::open(&home.join("config.toml"))
+          agent_box_disk::open(&home.join("config.toml"))
               .and_then(std::io::read_to_string)
               .is_ok_and(|config| config.contains("developer_instructions"))
       }
@@ -12519,7 +13868,7 @@ module {
 
       use std::sync::{Mutex, PoisonError};
 
-      use agent_box_session::{Agent, Entry, LaunchId, LaunchRecord, SessionName};
+      use agent_box_session::{Agent, Ending, Entry, LaunchId, LaunchRecord, LaunchState, SessionName};
 
       use crate::conversation::{Candidates, Choice, fresh, is_conversation_id};
       use crate::directory::Directory;
@@ -12731,7 +14080,7 @@ module {
           }
 
           /// Whether a transcript of `record`'s conversation (or of the one it moved on to) holds the
-          /// prompt that its launch carried.
+          /// prompt that its launch carried; of an agent without transcripts, whether it ended well.
           pub fn prompt_is_proven(
               &self,
               record: &LaunchRecord,
@@ -12740,6 +14089,12 @@ module {
           ) -> bool {
               if record.prompt_proven {
                   return true;
+              }
+              if !record.agent.keeps_transcripts() {
+                  // Nothing that it leaves behind could prove it, except that it ended well.
+                  let ended_well =
+                      matches!(record.state, LaunchState::Ended { ending: Ending::Parked, .. });
+                  return record.prompt_handed > 0 && ended_well;
               }
               let (Some(conversation), Some(word)) = (&record.conversation, record.argv.last()) else {
                   return false;
@@ -12775,17 +14130,22 @@ module {
                   }
                   return None;
               }
-              if kickoff.is_given_up() && agent.keeps_transcripts() {
+              if kickoff.is_open() && agent.keeps_transcripts() {
                   notes.push(format!(
                       "the kickoff prompt was handed over {} times and no transcript holds it: it is \
                        not sent again",
                       kickoff.handed
                   ));
               }
+              let goes_on = choice.resumed || !agent.keeps_transcripts() && kickoff.is_open();
               let (text, is_kickoff, is_ours) = match (&kickoff.text, &request.entry.spec.resume_prompt) {
                   (Some(text), _) if kickoff.due => (text.clone(), true, false),
-                  _ if !choice.resumed => return None,
+                  _ if !goes_on => return None,
                   (_, Some(text)) if says_something(text) => (text.clone(), false, false),
+                  (Some(task), _) if !choice.resumed => {
+                      notes.push("it cannot resume, so it is told its task again".to_owned());
+                      (prompt::reminder(&choice.conversation, task), false, true)
+                  }
                   _ => (prompt::steer(&choice.conversation), false, true),
               };
               let mut word = prompt::word(&self.surroundings.paths, request.launch, &text);
@@ -12961,9 +14321,8 @@ module {
       use std::io::{self, BufRead as _, BufReader, Read as _};
       use std::path::Path;
 
+      use agent_box_disk::open;
       use serde_json::Value;
-
-      use crate::regular_file;
 
       /// The longest line that is looked at; pictures make lines of megabytes, nothing makes longer ones.
       const LONGEST_LINE: u64 = 64 * 1024 * 1024;
@@ -12978,7 +14337,7 @@ module {
           needle: &str,
           mut look: impl FnMut(&Value) -> Option<T>,
       ) -> io::Result<Option<T>> {
-          let mut lines = BufReader::new(regular_file::open(path)?.take(limit));
+          let mut lines = BufReader::new(open(path)?.take(limit));
           let mut line = Vec::new();
           loop {
               line.clear();
@@ -13047,11 +14406,11 @@ module {
       mod prepare_error;
       mod program;
       mod prompt;
-      mod regular_file;
       mod state_file;
       mod surroundings;
       mod tell;
 
+      pub use argument_space::LONGEST_WORD;
       pub use harness::{Harness, Prepared, Request};
       pub use hook::{Rotation, session_start_hook};
       pub use prepare_error::PrepareError;
@@ -13123,7 +14482,7 @@ module {
               /// The file.
               path: PathBuf,
               /// What the system said.
-              source: std::io::Error,
+              source: agent_box_disk::IoError,
           },
       }
     '';
@@ -13195,15 +14554,12 @@ module {
     "crates/harness/src/prompt.rs" = ''
       //! Which prompt a launch carries, and in which form.
       //!
-      //! A kickoff prompt is handed over until a transcript holds it, at most three times; agents
-      //! without transcripts get it once. It comes from the registry, or, once it was mirrored away
-      //! there, from the last launch's record.
+      //! A kickoff prompt is handed over until a transcript holds it, at most three times. An agent
+      //! without transcripts cannot resume either: it gets the prompt once as it is, and is told its task
+      //! again, with the word that it ran before, until it ends well. The prompt comes from the registry,
+      //! or, once it was mirrored away there, from the last launch's record.
 
-      use std::fs::{DirBuilder, Permissions};
-      use std::io::{self, Write as _};
-      use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-      use std::path::Path;
-
+      use agent_box_disk::{make_private_directory, replace};
       use agent_box_session::paths::Paths;
       use agent_box_session::{Agent, Entry, LaunchId, LaunchRecord};
 
@@ -13249,8 +14605,8 @@ module {
               kickoff
           }
 
-          /// Whether it was handed over as often as allowed and nobody knows if it arrived.
-          pub(crate) fn is_given_up(&self) -> bool {
+          /// Whether it was handed over as often as allowed and nobody knows what came of it.
+          pub(crate) fn is_open(&self) -> bool {
               self.text.is_some() && !self.proven && !self.due
           }
       }
@@ -13267,6 +14623,16 @@ module {
                {conversation}). Your conversation up to the interruption has been resumed. Look at what \
                you had done and at how things stand now, then go on from there. If everything was \
                done already, say so and stop."
+          )
+      }
+
+      /// What an agent that cannot resume is told after a death: the task may be half done.
+      pub(crate) fn reminder(conversation: &str, task: &str) -> String {
+          format!(
+              "You were given a task, were interrupted, and have been started anew automatically \
+               (agent-box session {conversation}). You may remember nothing of it, and some or all of \
+               it may be done already. Look at how things stand now, then go on from there. If \
+               everything was done already, say so and stop. The task was:\n\n{task}"
           )
       }
 
@@ -13289,42 +14655,10 @@ module {
               return Ok(());
           }
           let path = paths.prompt(launch);
-          write(&paths.prompts(), &path, text).map_err(|source| PrepareError::PromptFile { path, source })
-      }
-
-      fn write(directory: &Path, path: &Path, text: &str) -> io::Result<()> {
-          DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-          let mut file = tempfile::Builder::new()
-              .permissions(Permissions::from_mode(0o600))
-              .tempfile_in(directory)?;
-          file.write_all(text.as_bytes())?;
-          // A resumed conversation may name the file after a power loss.
-          file.as_file().sync_all()?;
-          file.persist(path)?;
-          std::fs::File::open(directory)?.sync_all()
-      }
-    '';
-    "crates/harness/src/regular_file.rs" = ''
-      //! Files of agents, opened so that none of them can hold a start up.
-
-      use std::fs::{File, OpenOptions};
-      use std::io;
-      use std::os::unix::fs::OpenOptionsExt as _;
-      use std::path::Path;
-
-      use rustix::fs::OFlags;
-
-      /// Opens a file that is one.
-      ///
-      /// UNTRUSTED: agents own these places. A named pipe there would make the reader wait for ever, a
-      /// link to a device would never end (`a_transcript_that_is_no_file_is_not_resumed`).
-      pub(crate) fn open(path: &Path) -> io::Result<File> {
-          let flags = OFlags::NONBLOCK.bits().cast_signed();
-          let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-          if file.metadata()?.is_file() {
-              return Ok(file);
-          }
-          Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
+          // Durable: a resumed conversation may name the file after a power loss.
+          make_private_directory(&paths.prompts())
+              .and_then(|()| replace(&path, &paths.state(), text.as_bytes()))
+              .map_err(|source| PrepareError::PromptFile { path, source })
       }
     '';
     "crates/harness/src/state_file.rs" = ''
@@ -13333,16 +14667,19 @@ module {
       //! Nothing is written when nothing changes. Otherwise the file is replaced in one step, keeping
       //! mode, owner and a symlink to it; one that does not parse is left as it is.
 
-      use std::fs::{self, DirBuilder, File, Metadata, Permissions};
-      use std::io::{self, Read as _, Write as _};
-      use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, fchown};
+      use std::io;
       use std::path::{Path, PathBuf};
 
+      use agent_box_disk::{self as disk, IoError, Replacement, Stamp};
+      use rustix::io::Errno;
       use serde_json::{Map, Value};
       use thiserror::Error;
 
       /// How often an edit is done again because somebody else wrote in between.
       const ATTEMPTS: usize = 5;
+
+      /// Such files grow to some MiB in long use; no agent's to this many.
+      const MOST_MIB: u64 = 64;
 
       /// An edit that was not made; the file is as it was.
       #[derive(Debug, Error)]
@@ -13351,8 +14688,11 @@ module {
           NotJson { path: PathBuf },
           #[error("{} is being rewritten by other programs all the time; it was left as it is", path.display())]
           Contended { path: PathBuf },
-          #[error("cannot edit {}: {source}", path.display())]
-          Io { path: PathBuf, source: io::Error },
+          #[error("{error}: {}", error.source)]
+          Io {
+              #[from]
+              error: IoError,
+          },
       }
 
       /// Applies `change` to the object in `path`, which may be missing or empty; returns whether the
@@ -13361,99 +14701,66 @@ module {
           path: &Path,
           change: impl Fn(&mut Map<String, Value>),
       ) -> Result<bool, EditError> {
-          let failed = |source| EditError::Io { path: path.to_owned(), source };
-          // Through a symlink, also a dangling one, to the file that is meant.
-          let target = resolve(path).map_err(failed)?;
+          let target = disk::behind_link(path)?;
           for _ in 0..ATTEMPTS {
-              let seen = read(&target).map_err(failed)?;
-              let text = seen.as_ref().map_or("", |(text, _)| text.trim());
+              let seen = read(&target).map_err(IoError::on("read", &target))?;
+              let text = seen.as_ref().map_or(&b""[..], |(text, _)| text.trim_ascii());
               let mut object: Map<String, Value> = if text.is_empty() {
                   Map::new()
               } else {
-                  serde_json::from_str(text).map_err(|_| EditError::NotJson { path: path.to_owned() })?
+                  serde_json::from_slice(text)
+                      .map_err(|_| EditError::NotJson { path: path.to_owned() })?
               };
               let before = object.clone();
               change(&mut object);
               if object == before && seen.is_some() {
                   return Ok(false);
               }
-              let metadata = seen.as_ref().map(|(_, metadata)| metadata);
-              if replace(&target, metadata, &object).map_err(failed)? {
+              if replace(&target, seen.map(|(_, stamp)| stamp), &object)? {
                   return Ok(true);
               }
           }
           Err(EditError::Contended { path: path.to_owned() })
       }
 
-      fn resolve(path: &Path) -> io::Result<PathBuf> {
-          let mut target = path.to_owned();
-          // The kernel follows at most 40 links.
-          for _ in 0..40 {
-              match fs::read_link(&target) {
-                  Ok(next) => {
-                      target = target.parent().unwrap_or(Path::new("/")).join(next);
-                  }
-                  Err(_) => return Ok(target),
-              }
-          }
-          Err(rustix::io::Errno::LOOP.into())
-      }
-
-      fn read(path: &Path) -> io::Result<Option<(String, Metadata)>> {
-          let mut file = match crate::regular_file::open(path) {
+      fn read(path: &Path) -> io::Result<Option<(Vec<u8>, Stamp)>> {
+          let mut file = match disk::open(path) {
               Ok(file) => file,
               Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
               Err(error) => return Err(error),
           };
-          let metadata = file.metadata()?;
-          let mut text = String::new();
-          file.read_to_string(&mut text)?;
-          Ok(Some((text, metadata)))
+          let stamp = Stamp::from(&file.metadata()?);
+          Ok(Some((disk::read_all(&mut file, MOST_MIB)?, stamp)))
       }
 
-      /// Puts `object` in the place of the file that `seen` describes; returns `false`, with nothing
-      /// written, if another one is there by now.
-      fn replace(path: &Path, seen: Option<&Metadata>, object: &Map<String, Value>) -> io::Result<bool> {
-          let directory = path.parent().unwrap_or(Path::new("/"));
-          DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-          let mut file = tempfile::Builder::new()
-              .prefix(".agent-box-")
-              .permissions(Permissions::from_mode(0o600))
-              .tempfile_in(directory)?;
-          serde_json::to_writer_pretty(&mut file, object)?;
-          file.write_all(b"\n")?;
-          if let Some(seen) = seen {
-              let new = file.as_file().metadata()?;
-              if (new.uid(), new.gid()) != (seen.uid(), seen.gid()) {
-                  fchown(file.as_file(), Some(seen.uid()), Some(seen.gid()))?;
-              }
-              file.as_file().set_permissions(Permissions::from_mode(seen.mode() & 0o7777))?;
+      /// Puts `object` in the place of the file that was `seen`; returns `false`, with nothing written,
+      /// if another one is there by now.
+      fn replace(path: &Path, seen: Option<Stamp>, object: &Map<String, Value>) -> Result<bool, IoError> {
+          let directory = disk::parent(path);
+          disk::make_private_directory(directory)?;
+          let mut new = Replacement::new(path, directory)?;
+          let mut text = serde_json::to_vec_pretty(object).expect("BUG: JSON prints");
+          text.push(b'\n');
+          new.write(&text)?;
+          if !new.take_over()? {
+              return Err(IoError::on("keep the owner of", path)(Errno::PERM.into()));
           }
-          file.as_file().sync_all()?;
+          new.sync()?;
           // RACE: claude rewrites its file without a lock that we could take. What it wrote between
           // our reading and this look is kept; the moment until the rename cannot be closed. Test:
           // an_edit_keeps_what_another_program_wrote_meanwhile.
-          let now = match fs::metadata(path) {
-              Ok(metadata) => Some(metadata),
-              Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-              Err(error) => return Err(error),
-          };
-          if now.as_ref().map(version) != seen.map(version) {
+          if Stamp::of(path) != seen {
               return Ok(false);
           }
-          file.persist(path)?;
-          File::open(directory)?.sync_all()?;
+          disk::sync_parent(&new.place()?)?;
           Ok(true)
-      }
-
-      /// Changes with every write and every replacement.
-      fn version(metadata: &Metadata) -> (u64, u64, i64, i64) {
-          (metadata.ino(), metadata.size(), metadata.mtime(), metadata.mtime_nsec())
       }
 
       #[cfg(test)]
       mod tests {
           use std::cell::Cell;
+          use std::fs::{self, File};
+          use std::io::Write as _;
 
           use serde_json::json;
 
@@ -13500,6 +14807,17 @@ module {
               assert!(matches!(edited, Err(EditError::Contended { .. })));
               assert!(!fs::read_to_string(&path).unwrap().contains("ours"));
               assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "a temporary file was left");
+          }
+
+          #[test]
+          fn a_file_that_would_fill_the_memory_is_left_as_it_is() {
+              let directory = tempfile::tempdir().unwrap();
+              let path = directory.path().join("state.json");
+              put(&path, "{}");
+              File::options().write(true).open(&path).unwrap().set_len((MOST_MIB << 20) + 1).unwrap();
+              let error = edit(&path, |object| insert(object, "ours")).unwrap_err().to_string();
+              assert!(error.contains("cannot read") && error.contains("larger than 64 MiB"), "{error}");
+              assert_eq!(fs::metadata(&path).unwrap().len(), (MOST_MIB << 20) + 1);
           }
       }
     '';
@@ -13629,6 +14947,7 @@ module {
       publish.workspace = true
 
       [dependencies]
+      agent-box-disk.workspace = true
       agent-box-session.workspace = true
       agent-box-session-store.workspace = true
       agent-box-testpoint.workspace = true
@@ -14066,11 +15385,9 @@ module {
     "crates/pane/src/last_words.rs" = ''
       //! What the agent printed last: kept for the post-mortem and searched for sign-in texts.
 
-      use std::fs::{self, OpenOptions};
-      use std::io::{self, Write as _};
-      use std::os::unix::fs::OpenOptionsExt as _;
-      use std::path::Path;
-
+      use agent_box_disk::{IoError, make_private_directory, parent, read, replace};
+      use agent_box_session::SessionId;
+      use agent_box_session::paths::Paths;
       use agent_box_tmux_driver::{Server, SessionTarget, StartPolicy, Tmux, TmuxError, TmuxId};
 
       use crate::place::TmuxVariable;
@@ -14094,15 +15411,18 @@ module {
           tmux.capture(&SessionTarget::Id(id), LINES).map(Some)
       }
 
-      /// Keeps the words for whoever asks later.
-      pub(crate) fn keep(file: &Path, words: &str) -> io::Result<()> {
-          if let Some(directory) = file.parent() {
-              fs::create_dir_all(directory)?;
-          }
-          let mut options = OpenOptions::new();
-          // Agents print secrets; nobody else reads them.
-          let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(file)?;
-          file.write_all(words.as_bytes())
+      /// Keeps the words for whoever asks later. Agents print secrets: nobody else reads them.
+      pub(crate) fn keep(paths: &Paths, session: SessionId, words: &str) -> Result<(), IoError> {
+          let file = paths.last_words(session);
+          make_private_directory(parent(&file))?;
+          replace(&file, &paths.state(), words.as_bytes())
+      }
+
+      /// What was kept, if anything was.
+      pub(crate) fn kept(paths: &Paths, session: SessionId) -> Option<String> {
+          // Some lines of one screen.
+          let bytes = read(&paths.last_words(session), 1).ok()?;
+          Some(String::from_utf8_lossy(&bytes).into_owned())
       }
 
       /// Whether the words hold one of the texts that mean: sign in again.
@@ -14113,7 +15433,25 @@ module {
 
       #[cfg(test)]
       mod tests {
+          use std::os::unix::fs::PermissionsExt as _;
+
+          use rustix::fs::{CWD, FileType, Mode, mknodat};
+
           use super::*;
+
+          #[test]
+          fn a_pipe_in_the_place_of_the_last_words_holds_no_launcher_up() {
+              let home = tempfile::tempdir().unwrap();
+              let paths = Paths::new(home.path(), home.path().join("socket"));
+              let session = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
+              let file = paths.last_words(session);
+              make_private_directory(parent(&file)).unwrap();
+              mknodat(CWD, &file, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+              assert_eq!(kept(&paths, session), None);
+              keep(&paths, session, "all is lost").unwrap();
+              assert_eq!(kept(&paths, session).as_deref(), Some("all is lost"));
+              assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+          }
 
           #[test]
           fn sign_in_texts_are_found_in_any_case() {
@@ -14341,7 +15679,7 @@ module {
           };
           watch.terminal.reset();
           if let Some(words) = &words {
-              let _ = last_words::keep(&report.place.paths.last_words(report.place.session), words);
+              let _ = last_words::keep(&report.place.paths, report.place.session, words);
           }
           let needs_login = words.is_some_and(|words| last_words::ask_to_sign_in(&words, &login_hints));
           let end = Ended { started, at, exit, asked: end.asked, needs_login };
@@ -14508,6 +15846,7 @@ module {
       //! Which launch this is and where its box lives, from two words and the `TMUX` variable.
 
       use std::ffi::{OsStr, OsString};
+      use std::os::unix::ffi::OsStrExt as _;
       use std::path::{Path, PathBuf};
 
       use agent_box_session::paths::Paths;
@@ -14562,8 +15901,9 @@ module {
 
       /// Where the supervisor says that its tmux server listens.
       fn noted_socket(paths: &Paths) -> PathBuf {
-          let note = std::fs::read_to_string(paths.socket_note()).unwrap_or_default();
-          PathBuf::from(note.trim_end_matches('\n'))
+          let note = agent_box_disk::read(&paths.socket_note(), 1).unwrap_or_default();
+          let path = note.strip_suffix(b"\n").unwrap_or(&note);
+          PathBuf::from(OsStr::from_bytes(path))
       }
 
       /// What tmux tells a pane: `socket,server pid,session number`.
@@ -14635,6 +15975,7 @@ module {
       use crate::chain;
       use crate::clock::Deadline;
       use crate::environment::Environment;
+      use crate::last_words;
       use crate::place::Place;
       use crate::report::{Report, ReportError, describe_end};
       use crate::trampoline;
@@ -14710,9 +16051,8 @@ module {
                   Ok(record) => record,
                   Err(error) => return watch.terminal.say(&format!("[agent-box] {error}\n")),
               };
-              let file = self.place.paths.last_words(self.place.session);
-              let words = with_last_words.then(|| std::fs::read(file).ok()).flatten();
-              let words = words.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+              let kept = || last_words::kept(&self.place.paths, self.place.session);
+              let words = with_last_words.then(kept).flatten();
               watch.terminal.say(&describe(&record, words.as_deref()));
           }
 
@@ -15695,170 +17035,16 @@ module {
       publish.workspace = true
 
       [dependencies]
+      agent-box-disk.workspace = true
       agent-box-session.workspace = true
       agent-box-testpoint.workspace = true
-      rustix.workspace = true
       serde.workspace = true
       serde_json = { workspace = true, features = ["raw_value"] }
-      tempfile.workspace = true
       thiserror.workspace = true
       uuid.workspace = true
 
       [lints]
       workspace = true
-    '';
-    "crates/session-store/src/atomic.rs" = ''
-      //! The one way a file is replaced: temporary file, fsync, rename, fsync of the directory.
-
-      use std::fs::{File, Metadata, Permissions};
-      use std::io::{self, Write as _};
-      use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-      use std::path::{Path, PathBuf};
-
-      use tempfile::NamedTempFile;
-
-      use crate::error::IoError;
-
-      /// All temporary files begin so, then comes the writer's pid.
-      const PREFIX: &str = ".agent-box-";
-
-      /// Replaces `path` durably; `directory` (on the same file system) takes the temporary file.
-      ///
-      /// A new file gets mode 0600, an existing one keeps mode and owner.
-      ///
-      /// # Errors
-      /// When the system refuses; `path` is as it was then, unless only the last flush failed.
-      pub fn replace(path: &Path, directory: &Path, bytes: &[u8]) -> Result<(), IoError> {
-          let mut temp = temp(path, directory)?;
-          fill(&mut temp, path, bytes)?;
-          sync(&temp, path)?;
-          rename(temp, path)?;
-          sync_parent(path)
-      }
-
-      /// Like [`replace`] for a file with secrets: only its owner keeps what rights it had.
-      pub(crate) fn replace_secret(path: &Path, directory: &Path, bytes: &[u8]) -> Result<(), IoError> {
-          let mut temp = temp(path, directory)?;
-          fill(&mut temp, path, bytes)?;
-          restrict(temp.as_file()).map_err(IoError::on("restrict the mode of", path))?;
-          sync(&temp, path)?;
-          rename(temp, path)?;
-          sync_parent(path)
-      }
-
-      fn restrict(file: &File) -> io::Result<()> {
-          let mode = file.metadata()?.mode() & 0o700;
-          file.set_permissions(Permissions::from_mode(mode))
-      }
-
-      /// A temporary file that becomes `path` later; it vanishes if it is dropped before.
-      pub(crate) fn temp(path: &Path, directory: &Path) -> Result<NamedTempFile, IoError> {
-          let mut prefix = format!("{PREFIX}{}-", std::process::id());
-          if let Some(name) = path.file_name().and_then(|name| name.to_str()) {
-              prefix.push_str(name);
-              prefix.push('.');
-          }
-          tempfile::Builder::new()
-              .prefix(&prefix)
-              .permissions(Permissions::from_mode(0o600))
-              .tempfile_in(directory)
-              .map_err(IoError::on("create a temporary file for", path))
-      }
-
-      /// Writes the content and takes over mode and owner of the file to be replaced.
-      pub(crate) fn fill(temp: &mut NamedTempFile, path: &Path, bytes: &[u8]) -> Result<(), IoError> {
-          temp.write_all(bytes).map_err(IoError::on("write", path))?;
-          match std::fs::metadata(path) {
-              Ok(old) => take_over(temp.as_file(), &old).map_err(IoError::on("keep the mode of", path)),
-              Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-              Err(error) => Err(IoError::on("look at", path)(error)),
-          }
-      }
-
-      fn take_over(file: &File, old: &Metadata) -> io::Result<()> {
-          let new = file.metadata()?;
-          if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-              // Only root may give files away; for others the file simply becomes theirs.
-              let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
-          }
-          file.set_permissions(Permissions::from_mode(old.mode() & 0o777))
-      }
-
-      pub(crate) fn sync(temp: &NamedTempFile, path: &Path) -> Result<(), IoError> {
-          temp.as_file().sync_all().map_err(IoError::on("flush", path))
-      }
-
-      pub(crate) fn rename(temp: NamedTempFile, path: &Path) -> Result<(), IoError> {
-          temp.persist(path).map(|_| ()).map_err(|error| IoError::on("replace", path)(error.error))
-      }
-
-      /// Makes the directory's entries durable.
-      pub(crate) fn sync_directory(directory: &Path) -> Result<(), IoError> {
-          File::open(directory)
-              .and_then(|handle| handle.sync_all())
-              .map_err(IoError::on("flush the directory", directory))
-      }
-
-      pub(crate) fn sync_parent(path: &Path) -> Result<(), IoError> {
-          sync_directory(path.parent().unwrap_or(Path::new("/")))
-      }
-
-      /// Removes a file durably; one that is gone already is fine.
-      ///
-      /// # Errors
-      /// When the system refuses.
-      pub fn remove(path: &Path) -> Result<(), IoError> {
-          match std::fs::remove_file(path) {
-              Ok(()) => sync_parent(path),
-              Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-              Err(error) => Err(IoError::on("remove", path)(error)),
-          }
-      }
-
-      /// Renames a file over another; the caller makes it durable.
-      #[expect(clippy::disallowed_methods, reason = "the module that owns renaming")]
-      pub(crate) fn rename_if_any(from: &Path, to: &Path) -> Result<(), IoError> {
-          match std::fs::rename(from, to) {
-              Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                  Err(IoError::on("rename", from)(error))
-              }
-              _ => Ok(()),
-          }
-      }
-
-      /// Where a replacement must go: behind a symlink, the file that it names.
-      pub(crate) fn behind_link(path: &Path) -> Result<PathBuf, IoError> {
-          match std::fs::symlink_metadata(path) {
-              Ok(meta) if meta.is_symlink() => {}
-              _ => return Ok(path.to_owned()),
-          }
-          match std::fs::canonicalize(path) {
-              // The target does not exist yet (or was moved away): the link still says where it goes.
-              Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                  let target = std::fs::read_link(path).map_err(IoError::on("read the link", path))?;
-                  Ok(path.parent().unwrap_or(Path::new("/")).join(target))
-              }
-              result => result.map_err(IoError::on("follow the link", path)),
-          }
-      }
-
-      /// Removes the temporary files of writers that are gone; what cannot be removed stays.
-      pub(crate) fn clean(directory: &Path) {
-          let Ok(entries) = std::fs::read_dir(directory) else { return };
-          for entry in entries.flatten() {
-              let name = entry.file_name();
-              let writer = name
-                  .to_str()
-                  .and_then(|name| name.strip_prefix(PREFIX))
-                  .and_then(|rest| rest.split('-').next())
-                  .and_then(|pid| pid.parse::<u32>().ok());
-              if let Some(pid) = writer
-                  && !Path::new(&format!("/proc/{pid}")).exists()
-              {
-                  let _ = std::fs::remove_file(entry.path());
-              }
-          }
-      }
     '';
     "crates/session-store/src/claim.rs" = ''
       //! Locks that are held for a process's life: a launch's, and the supervisor's.
@@ -15866,13 +17052,11 @@ module {
       use std::path::{Path, PathBuf};
       use std::time::Duration;
 
+      use agent_box_disk::{FileLock, Holder, IoError, make_private_directory};
       use agent_box_session::SessionId;
       use thiserror::Error;
 
-      use crate::clock::{Deadline, pause};
-      use crate::error::IoError;
-      use crate::lock::{FileLock, Holder, holder_of};
-      use crate::store::{Store, ensure_directory};
+      use crate::store::Store;
 
       /// A launch lives: held by its launcher until it has recorded the end.
       #[derive(Debug)]
@@ -15934,12 +17118,12 @@ module {
           pub fn claim_supervisor(&self) -> Result<SupervisorClaim, ClaimError> {
               let claim = |path: PathBuf| match try_despite_looks(&path)? {
                   Some(lock) => Ok(lock),
-                  None => Err(ClaimError::Taken { holder: holder_of(&path), path }),
+                  None => Err(ClaimError::Taken { holder: Holder::of(&path), path }),
               };
               let state = claim(self.paths().supervisor_lock())?;
               let socket = self.paths().socket_lock();
               if let Some(directory) = socket.parent() {
-                  ensure_directory(directory)?;
+                  make_private_directory(directory)?;
               }
               Ok(SupervisorClaim { _state: state, _socket: claim(socket)? })
           }
@@ -15947,19 +17131,13 @@ module {
 
       /// Takes the lock if nobody has it for longer than a look takes.
       fn try_despite_looks(path: &Path) -> Result<Option<FileLock>, IoError> {
-          let deadline = Deadline::after(Duration::from_millis(50));
-          loop {
-              match FileLock::try_acquire(path)? {
-                  None if !deadline.has_passed() => pause(Duration::from_millis(1)),
-                  result => return Ok(result),
-              }
-          }
+          FileLock::acquire_within(path, Duration::from_millis(50))
       }
     '';
     "crates/session-store/src/clock.rs" = ''
-      //! The one place of this crate that reads a clock or waits, and where ids are minted.
+      //! The one place of this crate that reads a clock, and where ids are minted.
 
-      use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+      use std::time::{SystemTime, UNIX_EPOCH};
 
       use agent_box_session::{LaunchId, SessionId, StoreId, Timestamp};
       use uuid::Uuid;
@@ -15969,28 +17147,6 @@ module {
       pub(crate) fn now() -> Timestamp {
           let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
           Timestamp::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-      }
-
-      /// A point of the monotonic clock up to which something may be waited for.
-      #[derive(Clone, Copy, Debug)]
-      pub(crate) struct Deadline(Instant);
-
-      impl Deadline {
-          #[expect(clippy::disallowed_methods, reason = "the store's clock module")]
-          pub(crate) fn after(wait: Duration) -> Self {
-              Self(Instant::now() + wait)
-          }
-
-          #[expect(clippy::disallowed_methods, reason = "the store's clock module")]
-          pub(crate) fn has_passed(self) -> bool {
-              Instant::now() >= self.0
-          }
-      }
-
-      /// Waits between two looks at something that no event announces (a lock, a half-written file).
-      #[expect(clippy::disallowed_methods, reason = "callers bound the number of looks by a deadline")]
-      pub(crate) fn pause(wait: Duration) {
-          std::thread::sleep(wait);
       }
 
       pub(crate) fn mint_session() -> SessionId {
@@ -16063,14 +17219,13 @@ module {
       use std::path::{Path, PathBuf};
       use std::time::Duration;
 
+      use agent_box_disk::{Deadline, IoError, pause};
       use agent_box_session::{Registry, SessionName, Unusable};
       use serde_json::Value;
       use serde_json::value::RawValue;
       use thiserror::Error;
 
-      use crate::clock::{Deadline, pause};
       use crate::entry_json;
-      use crate::error::IoError;
       use crate::raw_json::{RawObject, print_value};
       use crate::regular_file;
       use crate::store::Store;
@@ -16239,7 +17394,7 @@ module {
           }
 
           /// A top-level key beside version and sessions.
-          pub(crate) fn extra(&self, key: &str) -> Option<Value> {
+          pub fn extra(&self, key: &str) -> Option<Value> {
               serde_json::from_str(self.top.get(key)?).ok()
           }
 
@@ -16748,13 +17903,11 @@ module {
 
       use std::collections::BTreeSet;
       use std::io;
-      use std::path::{Path, PathBuf};
+      use std::path::PathBuf;
 
+      use agent_box_disk::{self as disk, EditLock, IoError, LockError};
       use thiserror::Error;
 
-      use crate::atomic;
-      use crate::error::IoError;
-      use crate::lock::{HeldLock, LockError};
       use crate::regular_file;
       use crate::store::Store;
 
@@ -16967,14 +18120,14 @@ module {
               edit: impl FnOnce(&mut EnvFile) -> Result<T, R>,
           ) -> Result<T, EditEnvError<R>> {
               let path = self.paths().env_file();
-              let _lock = HeldLock::acquire(&path.with_extension("lock"), self.lock_wait())?;
+              let _lock = EditLock::acquire(&path.with_extension("lock"), self.lock_wait())?;
               let before = self.env()?;
               let mut after = before.clone();
               let result = edit(&mut after).map_err(EditEnvError::Refused)?;
               if after != before {
-                  let target = atomic::behind_link(&path)?;
-                  let directory = target.parent().unwrap_or(Path::new("/"));
-                  atomic::replace_secret(&target, directory, after.print().as_bytes())?;
+                  let target = disk::behind_link(&path)?;
+                  let directory = disk::parent(&target);
+                  disk::replace_secret(&target, directory, after.print().as_bytes())?;
               }
               Ok(result)
           }
@@ -17054,39 +18207,6 @@ module {
                       prop_assert_eq!(read.get(name), Some(value.as_str()));
                   }
               }
-          }
-      }
-    '';
-    "crates/session-store/src/error.rs" = ''
-      //! The fault that every operation here can meet: the file system said no.
-
-      use std::io;
-      use std::path::{Path, PathBuf};
-
-      use thiserror::Error;
-
-      /// The system refused an operation on a file; nothing else is known.
-      #[derive(Debug, Error)]
-      #[error("cannot {action} {}", path.display())]
-      pub struct IoError {
-          /// What was tried, as a verb ("read", "lock", "replace").
-          pub action: &'static str,
-          /// On which file or directory.
-          pub path: PathBuf,
-          /// What the system said.
-          #[source]
-          pub source: io::Error,
-      }
-
-      impl IoError {
-          /// For `map_err`: names the action and the path.
-          pub(crate) fn on(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-              move |source| Self { action, path: path.to_owned(), source }
-          }
-
-          /// Whether the file does not exist.
-          pub fn is_not_found(&self) -> bool {
-              self.source.kind() == io::ErrorKind::NotFound
           }
       }
     '';
@@ -17367,16 +18487,14 @@ module {
       use std::os::unix::fs::OpenOptionsExt as _;
       use std::path::PathBuf;
 
+      use agent_box_disk::{self as disk, IoError, LockError};
       use agent_box_session::Timestamp;
       use serde::{Deserialize, Serialize};
       use thiserror::Error;
 
-      use crate::atomic;
       use crate::document::Document;
-      use crate::error::IoError;
-      use crate::lock::LockError;
       use crate::regular_file;
-      use crate::store::{Store, ensure_directory};
+      use crate::store::Store;
 
       /// So many operator changes can be undone.
       const OPERATOR_KEPT: usize = 32;
@@ -17549,7 +18667,7 @@ module {
           /// After the commit: makes it part of the history.
           pub(crate) fn keep(mut self) -> Result<(), IoError> {
               let path = std::mem::take(&mut self.path);
-              atomic::rename_if_any(&path, &path.with_extension(""))
+              disk::rename_if_any(&path, &path.with_extension(""))
           }
       }
 
@@ -17683,7 +18801,7 @@ module {
               text: &str,
           ) -> Result<Pending, IoError> {
               let directory = self.paths().history();
-              ensure_directory(&directory)?;
+              disk::make_private_directory(&directory)?;
               let number = self.history_files()?.last().map_or(1, |newest| newest.number + 1);
               let path = directory.join(format!("{number:010}-{}.json{PENDING}", kind.as_str()));
               let mut content = serde_json::to_string(about).expect("BUG: texts and numbers print");
@@ -17699,7 +18817,7 @@ module {
               file.write_all(content.as_bytes())
                   .and_then(|()| file.sync_all())
                   .map_err(IoError::on("write", &pending.path))?;
-              atomic::sync_directory(&directory)?;
+              disk::sync_directory(&directory)?;
               Ok(pending)
           }
 
@@ -17774,16 +18892,14 @@ module {
 
       use std::collections::BTreeMap;
       use std::io;
-      use std::path::{Path, PathBuf};
+      use std::path::Path;
 
+      use agent_box_disk::{self as disk, IoError, Replacement};
       use agent_box_session::{
           Agent, Identities, Identity, PromptHash, Registry, SessionId, SessionName, Timestamp, Tombstone,
       };
       use serde::{Deserialize, Serialize};
-      use tempfile::NamedTempFile;
 
-      use crate::atomic;
-      use crate::error::IoError;
       use crate::regular_file;
       use crate::store::Store;
 
@@ -17879,7 +18995,7 @@ module {
                   version: VERSION,
                   identities: identities.map(IdentityJson::of).collect(),
               };
-              atomic::replace(&self.paths().identities(), &self.paths().state(), &print(&file))
+              disk::replace(&self.paths().identities(), &self.paths().state(), &print(&file))
           }
 
           /// Whether this id was removed, and what was known of it.
@@ -17910,10 +19026,7 @@ module {
           }
 
           /// Writes a tombstone beside its place, so that a full disk is met before the commit.
-          pub(crate) fn prepare_tombstone(
-              &self,
-              tombstone: &Tombstone,
-          ) -> Result<PreparedTombstone, IoError> {
+          pub(crate) fn prepare_tombstone(&self, tombstone: &Tombstone) -> Result<Replacement, IoError> {
               let file = TombstoneFile {
                   version: VERSION,
                   at: tombstone.at.as_millis(),
@@ -17921,24 +19034,11 @@ module {
                   identity: IdentityJson::of(&tombstone.identity),
               };
               let path = self.paths().tombstone(tombstone.identity.id);
-              let mut temp = atomic::temp(&path, &self.paths().state())?;
-              atomic::fill(&mut temp, &path, &print(&file))?;
-              atomic::sync(&temp, &path)?;
-              Ok(PreparedTombstone { path, temp })
-          }
-      }
-
-      /// A tombstone that is not in its place yet.
-      #[derive(Debug)]
-      pub(crate) struct PreparedTombstone {
-          path: PathBuf,
-          temp: NamedTempFile,
-      }
-
-      impl PreparedTombstone {
-          pub(crate) fn place(self) -> Result<(), IoError> {
-              atomic::rename(self.temp, &self.path)?;
-              atomic::sync_parent(&self.path)
+              let mut new = Replacement::new(&path, &self.paths().state())?;
+              new.write(&print(&file))?;
+              new.take_over()?;
+              new.sync()?;
+              Ok(new)
           }
       }
 
@@ -18007,7 +19107,7 @@ module {
                   "conversations": [], "generation": 1}}}}"#
               );
               for path in &paths {
-                  atomic::replace(path, &store.paths().state(), text.as_bytes()).unwrap();
+                  disk::replace(path, &store.paths().state(), text.as_bytes()).unwrap();
               }
               let errors = [store.live_identities().unwrap_err(), store.tombstone(id).unwrap_err()];
               for error in errors {
@@ -18029,13 +19129,10 @@ module {
       use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
       use std::path::{Path, PathBuf};
 
+      use agent_box_disk::{self as disk, EditLock, IoError, LockError};
       use agent_box_session::{SessionId, SessionName};
 
-      use crate::atomic;
-      use crate::error::IoError;
       use crate::event::Event;
-      use crate::lock::{HeldLock, LockError};
-      use crate::regular_file;
       use crate::store::Store;
 
       /// A journal file does not grow beyond this.
@@ -18081,7 +19178,7 @@ module {
           /// When the journal cannot be locked or written; it holds no part of the event then.
           pub fn append(&self, event: &Event) -> Result<(), LockError> {
               let path = self.store.paths().journal();
-              let _lock = HeldLock::acquire(&path.with_extension("lock"), self.store.lock_wait())?;
+              let _lock = EditLock::acquire(&path.with_extension("lock"), self.store.lock_wait())?;
               let mut line = event.print();
               let (mut file, mut length) = open(&path)?;
               if length > 0 && length + line.len() as u64 > LARGEST {
@@ -18109,7 +19206,7 @@ module {
               let mut inodes = Vec::new();
               for number in 0..=KEPT {
                   let path = self.file(number);
-                  let mut file = match regular_file::open(&path) {
+                  let mut file = match disk::open(&path) {
                       Ok(file) => file,
                       Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                       Err(error) => return Err(IoError::on("read", &path)(error)),
@@ -18144,9 +19241,9 @@ module {
 
           fn rotate(&self) -> Result<(), IoError> {
               for number in (0..KEPT).rev() {
-                  atomic::rename_if_any(&self.file(number), &self.file(number + 1))?;
+                  disk::rename_if_any(&self.file(number), &self.file(number + 1))?;
               }
-              atomic::sync_parent(&self.file(0))
+              disk::sync_parent(&self.file(0))
           }
       }
 
@@ -18160,7 +19257,7 @@ module {
               .open(path)
               .map_err(IoError::on("open", path))?;
           if is_new {
-              atomic::sync_parent(path)?;
+              disk::sync_parent(path)?;
           }
           let length = file.metadata().map_err(IoError::on("look at", path))?.len();
           Ok((file, length))
@@ -18180,12 +19277,11 @@ module {
       use std::io;
       use std::path::{Path, PathBuf};
 
+      use agent_box_disk::{self as disk, IoError};
       use agent_box_session::{LaunchRecord, SessionId};
       use serde::Deserialize;
       use thiserror::Error;
 
-      use crate::atomic;
-      use crate::error::IoError;
       use crate::identity_json::ids_in;
       use crate::launch_json::{self, RecordJson};
       use crate::regular_file;
@@ -18265,7 +19361,7 @@ module {
                   .expect("BUG: texts and numbers print");
               text.push(b'\n');
               let path = self.paths().launch(record.session);
-              atomic::replace(&path, &self.paths().state(), &text)
+              disk::replace(&path, &self.paths().state(), &text)
           }
 
           /// Removes what is kept of a session's launches: record, lifetime lock, last words and the
@@ -18275,13 +19371,13 @@ module {
           /// When the system refuses.
           pub fn remove_launch(&self, id: SessionId) -> Result<(), IoError> {
               if let Ok(Some(record)) = self.launch(id) {
-                  atomic::remove(&self.paths().prompt(record.launch))?;
+                  disk::remove(&self.paths().prompt(record.launch))?;
               }
-              atomic::remove(&self.paths().last_words(id))?;
-              atomic::remove(&self.paths().launch(id))?;
+              disk::remove(&self.paths().last_words(id))?;
+              disk::remove(&self.paths().launch(id))?;
               // Unlinked only while it is ours: whoever opened it before sees that it was replaced.
               if let Some(lock) = self.lifetime_lock(id)? {
-                  atomic::remove(&self.paths().lifetime_lock(id))?;
+                  disk::remove(&self.paths().lifetime_lock(id))?;
                   drop(lock);
               }
               Ok(())
@@ -18626,21 +19722,18 @@ module {
       //!   registry.
       //! - Only [`Store::repair`] replaces a damaged registry, and it keeps the damaged bytes.
 
-      mod atomic;
       mod claim;
       mod clock;
       mod concerns;
       mod document;
       mod entry_json;
       mod env_file;
-      mod error;
       mod event;
       mod history;
       mod identity_json;
       mod journal;
       mod launch;
       mod launch_json;
-      mod lock;
       mod look;
       mod place;
       mod raw_json;
@@ -18653,16 +19746,14 @@ module {
       mod transaction;
       mod undo;
 
-      pub use atomic::{remove as remove_file, replace as replace_file};
+      pub use agent_box_disk::{Holder, IoError, LockError};
       pub use claim::{ClaimError, LifetimeLock, SupervisorClaim};
       pub use document::{Damage, DamageKind, Document, ReadError};
       pub use env_file::{EditEnvError, EnvFile, KeyError, ReadEnvError, SetEnvError};
-      pub use error::IoError;
       pub use event::{Event, EventKind};
       pub use history::{Generation, GenerationKind, HistoryError, NameChange, WhatChanged};
       pub use journal::{Filter, Journal};
       pub use launch::{LaunchError, Launches};
-      pub use lock::{Holder, LockError};
       pub use place::{Place, PlaceError};
       pub use repair::{RepairError, Repaired};
       pub use seed::{SeedError, Seeded};
@@ -18670,275 +19761,14 @@ module {
       pub use transaction::{Change, TransactError, Transaction};
       pub use undo::{UndoError, UndoRefusal};
     '';
-    "crates/session-store/src/lock.rs" = ''
-      //! flock(2) on sidecar files: how waiting works, and who is in the way.
-      //!
-      //! A lock file is opened read-only once it exists: closing a file that was open for writing would
-      //! wake everyone who watches the directory. After locking, the inode behind the handle is compared
-      //! with the one behind the path; somebody may have replaced the file in between.
-      //!
-      //! The registry's lock has a turnstile in front of it (a second lock in the state directory): a
-      //! writer that has just let go must queue behind whoever is already waiting. Without it a program
-      //! that writes in a loop starves the others, since flock(2) hands nothing over.
-
-      use std::cell::RefCell;
-      use std::fmt;
-      use std::fs::{File, OpenOptions, TryLockError};
-      use std::io;
-      use std::marker::PhantomData;
-      use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-      use std::path::{Path, PathBuf};
-      use std::rc::Rc;
-      use std::time::Duration;
-
-      use thiserror::Error;
-
-      use crate::clock::{Deadline, pause};
-      use crate::error::IoError;
-      use crate::regular_file;
-
-      /// Who holds a lock, as far as it can be seen from here.
-      #[derive(Clone, Debug, Default, PartialEq, Eq)]
-      pub struct Holder {
-          /// Its process id; `None` if it lives where we cannot see (another container).
-          pub pid: Option<u32>,
-          /// Its program.
-          pub program: Option<String>,
-      }
-
-      impl fmt::Display for Holder {
-          fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-              match (self.pid, &self.program) {
-                  (Some(pid), Some(program)) => write!(f, "pid {pid} ({program})"),
-                  (Some(pid), None) => write!(f, "pid {pid}"),
-                  (None, _) => f.write_str("a process that cannot be seen from here"),
-              }
-          }
-      }
-
-      /// A lock was not had. Nothing was written.
-      #[derive(Debug, Error)]
-      pub enum LockError {
-          /// Somebody else kept it for the whole time.
-          #[error(
-              "{} is locked by {holder}, still after {seconds} s; let it finish or end it",
-              path.display()
-          )]
-          Held {
-              /// The lock file.
-              path: PathBuf,
-              /// In whose hands it is.
-              holder: Holder,
-              /// How long it was waited for.
-              seconds: u64,
-          },
-          /// This very thread holds it: a transaction inside a transaction.
-          #[error("{} is already locked by this thread; do not nest transactions", path.display())]
-          Nested {
-              /// The lock file.
-              path: PathBuf,
-          },
-          /// The lock file cannot be used.
-          #[error(transparent)]
-          Io(#[from] IoError),
-      }
-
-      /// The longest pause between two looks at a lock.
-      const OFTEN_ENOUGH: Duration = Duration::from_millis(10);
-
-      thread_local! {
-          /// What this thread has waited for and holds: flock(2) would make it wait for itself.
-          static MINE: RefCell<Vec<PathBuf>> = const { RefCell::new(Vec::new()) };
-      }
-
-      /// An exclusive lock, held until dropped.
-      #[derive(Debug)]
-      pub(crate) struct FileLock {
-          _file: File,
-      }
-
-      /// A lock that was waited for. It stays in its thread, which must not wait for it again.
-      #[derive(Debug)]
-      pub(crate) struct HeldLock {
-          path: PathBuf,
-          _lock: FileLock,
-          _stays: PhantomData<Rc<()>>,
-      }
-
-      impl HeldLock {
-          /// Waits for the lock on `path` for at most `wait`.
-          pub(crate) fn acquire(path: &Path, wait: Duration) -> Result<Self, LockError> {
-              refuse_nesting(path)?;
-              match FileLock::acquire_before(path, Deadline::after(wait), OFTEN_ENOUGH)? {
-                  Some(lock) => Ok(Self::new(path, lock)),
-                  None => Err(held(path, holder_of(path), wait)),
-              }
-          }
-
-          /// Like [`HeldLock::acquire`], behind a turnstile.
-          pub(crate) fn acquire_in_turn(
-              path: &Path,
-              turnstile: &Path,
-              wait: Duration,
-          ) -> Result<Self, LockError> {
-              refuse_nesting(path)?;
-              let deadline = Deadline::after(wait);
-              let turn = FileLock::acquire_before(turnstile, deadline, OFTEN_ENOUGH)?;
-              let lock = match &turn {
-                  // The only one of ours that waits here may look more often.
-                  Some(_) => FileLock::acquire_before(path, deadline, Duration::from_millis(1))?,
-                  None => None,
-              };
-              if let Some(lock) = lock {
-                  return Ok(Self::new(path, lock));
-              }
-              // Whoever stands in the turnstile only waits; name the one that is waited for, if any.
-              let holder = match holder_of(path) {
-                  Holder { pid: None, .. } if turn.is_none() => holder_of(turnstile),
-                  holder => holder,
-              };
-              Err(held(path, holder, wait))
-          }
-
-          fn new(path: &Path, lock: FileLock) -> Self {
-              MINE.with_borrow_mut(|mine| mine.push(path.to_owned()));
-              Self { path: path.to_owned(), _lock: lock, _stays: PhantomData }
-          }
-      }
-
-      impl Drop for HeldLock {
-          fn drop(&mut self) {
-              MINE.with_borrow_mut(|mine| mine.retain(|path| *path != self.path));
-          }
-      }
-
-      impl FileLock {
-          /// Takes the lock if nobody has it.
-          pub(crate) fn try_acquire(path: &Path) -> Result<Option<Self>, IoError> {
-              loop {
-                  let file = open(path).map_err(IoError::on("open the lock", path))?;
-                  match file.try_lock() {
-                      Ok(()) => {}
-                      Err(TryLockError::WouldBlock) => return Ok(None),
-                      Err(TryLockError::Error(source)) => return Err(IoError::on("lock", path)(source)),
-                  }
-                  let ours = file.metadata().map_err(IoError::on("look at the lock", path))?;
-                  // RACE: replaced or removed since it was opened, so that the others lock another
-                  // file (`the_reference_system_lock_is_respected`).
-                  let is_current = std::fs::metadata(path)
-                      .is_ok_and(|there| there.ino() == ours.ino() && there.dev() == ours.dev());
-                  if is_current {
-                      return Ok(Some(Self { _file: file }));
-                  }
-              }
-          }
-
-          fn acquire_before(
-              path: &Path,
-              deadline: Deadline,
-              longest: Duration,
-          ) -> Result<Option<Self>, IoError> {
-              let mut wait = Duration::from_micros(200);
-              loop {
-                  if let Some(lock) = Self::try_acquire(path)? {
-                      return Ok(Some(lock));
-                  }
-                  if deadline.has_passed() {
-                      return Ok(None);
-                  }
-                  pause(wait);
-                  wait = (wait * 2).min(longest);
-              }
-          }
-      }
-
-      fn held(path: &Path, holder: Holder, wait: Duration) -> LockError {
-          LockError::Held { path: path.to_owned(), holder, seconds: wait.as_secs() }
-      }
-
-      fn refuse_nesting(path: &Path) -> Result<(), LockError> {
-          if MINE.with_borrow(|mine| mine.iter().any(|held| held == path)) {
-              return Err(LockError::Nested { path: path.to_owned() });
-          }
-          Ok(())
-      }
-
-      fn open(path: &Path) -> io::Result<File> {
-          match regular_file::open(path) {
-              Err(error) if error.kind() == io::ErrorKind::NotFound => OpenOptions::new()
-                  .read(true)
-                  .write(true)
-                  .create(true)
-                  .truncate(false)
-                  .mode(0o600)
-                  .open(path),
-              result => result,
-          }
-      }
-
-      /// Looks up in `/proc/locks` who holds `path`.
-      pub(crate) fn holder_of(path: &Path) -> Holder {
-          let Ok(meta) = std::fs::metadata(path) else { return Holder::default() };
-          // The kernel hands the table out in pieces, and a lock may move between two of them.
-          let look = || {
-              let table = std::fs::read_to_string("/proc/locks").ok()?;
-              find_holder(&table, meta.dev(), meta.ino())
-          };
-          let Some(pid) = (0..3).find_map(|_| look()) else { return Holder::default() };
-          Holder { pid: Some(pid), program: program_of(pid) }
-      }
-
-      /// The holder's pid in the text of `/proc/locks`, whose lines read
-      /// `7: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF` (waiters have `->` as second word).
-      fn find_holder(table: &str, device: u64, inode: u64) -> Option<u32> {
-          let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-          let wanted = format!("{major:02x}:{minor:02x}:{inode}");
-          let inode_only = format!(":{inode}");
-          let holders = || {
-              table.lines().filter_map(|line| {
-                  let words: Vec<&str> = line.split_whitespace().collect();
-                  (words.get(1) == Some(&"FLOCK")).then(|| Some((*words.get(5)?, *words.get(4)?)))?
-              })
-          };
-          // File systems with a device number per subvolume show another one here than stat(2) does.
-          let by_inode = || holders().find(|(file, _)| file.ends_with(&inode_only));
-          let (_, pid) = holders().find(|(file, _)| *file == wanted).or_else(by_inode)?;
-          pid.parse().ok().filter(|pid| *pid != 0)
-      }
-
-      fn program_of(pid: u32) -> Option<String> {
-          let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-          let first = line.split(|byte| *byte == 0).next().filter(|word| !word.is_empty())?;
-          let text = String::from_utf8_lossy(first);
-          Some(text.rsplit('/').next().unwrap_or(&text).to_owned())
-      }
-
-      #[cfg(test)]
-      mod tests {
-          use super::*;
-
-          #[test]
-          fn the_holder_is_read_from_the_lock_table() {
-              let table = "1: POSIX  ADVISORY  WRITE 11 fe:00:77 0 EOF\n\
-                           2: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF\n\
-                           2: -> FLOCK  ADVISORY  WRITE 99 fe:00:1234 0 EOF\n";
-              let device = rustix::fs::makedev(0xfe, 0);
-              assert_eq!(find_holder(table, device, 1234), Some(4711));
-              assert_eq!(find_holder(table, device, 77), None);
-              assert_eq!(find_holder(table, rustix::fs::makedev(0, 42), 1234), Some(4711));
-          }
-      }
-    '';
     "crates/session-store/src/look.rs" = ''
       //! Looks without a lock, for those who decide under one later.
 
       use std::path::{Path, PathBuf};
 
+      use agent_box_disk::{self as disk, FileLock, Holder, IoError};
       use agent_box_session::{Identities, Registry};
 
-      use crate::atomic;
-      use crate::error::IoError;
-      use crate::lock::{FileLock, Holder, holder_of};
       use crate::regular_file;
       use crate::store::Store;
 
@@ -18956,7 +19786,7 @@ module {
               let path = self.paths().supervisor_lock();
               match FileLock::try_acquire(&path) {
                   Ok(Some(_free)) => None,
-                  Ok(None) => Some(holder_of(&path)),
+                  Ok(None) => Some(Holder::of(&path)),
                   // Not to be told is not to be there: nobody can be asked to do the rest.
                   Err(_) => None,
               }
@@ -18977,7 +19807,7 @@ module {
                   return Ok(());
               }
               let text = format!("{}\n", socket.display());
-              atomic::replace(&note, &self.paths().state(), text.as_bytes())
+              disk::replace(&note, &self.paths().state(), text.as_bytes())
           }
       }
 
@@ -19317,56 +20147,17 @@ module {
       }
     '';
     "crates/session-store/src/regular_file.rs" = ''
-      //! Our files, opened so that none of them can hold a program up.
+      //! Our files, read whole.
 
-      use std::fs::{File, OpenOptions};
-      use std::io::{self, Read as _};
-      use std::os::unix::fs::OpenOptionsExt as _;
+      use std::io;
       use std::path::Path;
 
-      use rustix::fs::OFlags;
-
-      /// Opens a file that is one.
-      ///
-      /// UNTRUSTED: agents can write in our directories. A named pipe there would make the supervisor
-      /// wait for ever, a link to a device would fill its memory
-      /// (`what_is_no_file_is_said_and_holds_nobody_up`).
-      pub(crate) fn open(path: &Path) -> io::Result<File> {
-          let flags = OFlags::NONBLOCK.bits().cast_signed();
-          let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-          if file.metadata()?.is_file() {
-              return Ok(file);
-          }
-          Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
-      }
-
-      /// No file of ours grows to this many bytes; what does was put there to fill a program's memory.
-      const MAX_BYTES: u64 = 64 * 1024 * 1024;
+      /// No file of ours grows to this many MiB.
+      const MOST_MIB: u64 = 64;
 
       /// All of a file.
       pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
-          let mut bytes = Vec::new();
-          open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-          if bytes.len() as u64 > MAX_BYTES {
-              return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 64 MiB"));
-          }
-          Ok(bytes)
-      }
-
-      #[cfg(test)]
-      mod tests {
-          use super::*;
-
-          #[test]
-          fn a_file_that_would_fill_the_memory_is_refused() {
-              let directory = tempfile::tempdir().unwrap();
-              let path = directory.path().join("sessions.json");
-              let file = File::create(&path).unwrap();
-              file.set_len(1 << 20).unwrap();
-              assert_eq!(read(&path).unwrap().len(), 1 << 20);
-              file.set_len(1 << 40).unwrap();
-              assert_eq!(read(&path).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
-          }
+          agent_box_disk::read(path, MOST_MIB)
       }
     '';
     "crates/session-store/src/repair.rs" = ''
@@ -19374,13 +20165,11 @@ module {
 
       use std::path::{Path, PathBuf};
 
+      use agent_box_disk::{self as disk, IoError, LockError};
       use thiserror::Error;
 
-      use crate::atomic;
       use crate::document::{Damage, DamageKind, Document, ReadError};
-      use crate::error::IoError;
       use crate::history::{Generation, GenerationKind};
-      use crate::lock::LockError;
       use crate::regular_file;
       use crate::store::Store;
 
@@ -19449,7 +20238,7 @@ module {
                   }
                   Some(damage) => damage,
               };
-              let target = atomic::behind_link(&path)?;
+              let target = disk::behind_link(&path)?;
               let good = match self.good_part(&damage, &target)? {
                   Some(part) => Some(part),
                   None => self.newest_good()?.map(|kept| (kept.generation, kept.document)),
@@ -19458,14 +20247,14 @@ module {
                   return Err(RepairError::NothingGood { damage });
               };
               let text = document.text().expect("BUG: it was read from a file");
-              let directory = target.parent().unwrap_or(Path::new("/"));
+              let directory = disk::parent(&target);
               let kept = match damage.kind {
                   DamageKind::Missing => None,
                   _ => Some(keep_beside(&target, &self.now().to_string())?),
               };
               let summary = format!("repair: back to generation {}", restored.number);
               let pending = self.prepare_generation(GenerationKind::Mirror, by, &summary, text)?;
-              atomic::replace(&target, directory, text.as_bytes())?;
+              disk::replace(&target, directory, text.as_bytes())?;
               pending.keep()?;
               Ok(Repaired { restored, kept })
           }
@@ -19495,9 +20284,9 @@ module {
       fn keep_beside(target: &Path, now: &str) -> Result<PathBuf, IoError> {
           let name = target.file_name().unwrap_or_default().to_string_lossy();
           let kept = target.with_file_name(format!("{name}.damaged-{}", now.replace(':', "")));
-          let directory = target.parent().unwrap_or(Path::new("/"));
+          let directory = disk::parent(target);
           let bytes = regular_file::read(target).map_err(IoError::on("read", target))?;
-          atomic::replace(&kept, directory, &bytes)?;
+          disk::replace(&kept, directory, &bytes)?;
           Ok(kept)
       }
     '';
@@ -19508,11 +20297,10 @@ module {
       use std::io;
       use std::path::Path;
 
+      use agent_box_disk::{self as disk, IoError};
       use agent_box_session::SessionName;
       use uuid::Uuid;
 
-      use crate::atomic;
-      use crate::error::IoError;
       use crate::regular_file;
       use crate::store::Store;
 
@@ -19536,7 +20324,7 @@ module {
           pub fn write_rotation(&self, from: &str, to: &str) -> Result<(), IoError> {
               let path = self.paths().rotation(checked(from)?);
               let line = format!("{}\n", checked(to)?);
-              atomic::replace(&path, &self.paths().state(), line.as_bytes())
+              disk::replace(&path, &self.paths().state(), line.as_bytes())
           }
 
           /// The launch id that the reference system noted for the session `name`.
@@ -19579,12 +20367,11 @@ module {
       use std::io;
       use std::path::{Path, PathBuf};
 
+      use agent_box_disk::{self as disk, IoError};
       use agent_box_session::{AddRefusal, SessionName};
       use thiserror::Error;
 
-      use crate::atomic;
       use crate::document::{Document, ReadError};
-      use crate::error::IoError;
       use crate::regular_file;
       use crate::store::Store;
       use crate::transaction::{Change, TransactError};
@@ -19656,7 +20443,7 @@ module {
               if done != before {
                   let mut text = serde_json::to_vec_pretty(&done).expect("BUG: texts print");
                   text.push(b'\n');
-                  atomic::replace(&marker, &self.paths().state(), &text)?;
+                  disk::replace(&marker, &self.paths().state(), &text)?;
               }
               let unusable = declared.registry.unusable().iter();
               let unusable = unusable.map(|entry| (entry.key.clone(), entry.reason.clone())).collect();
@@ -19678,19 +20465,16 @@ module {
     "crates/session-store/src/store.rs" = ''
       //! The store: one user's durable files.
 
-      use std::io::Write as _;
-      use std::os::unix::fs::DirBuilderExt as _;
       use std::path::{Path, PathBuf};
       use std::sync::Arc;
       use std::time::Duration;
 
+      use agent_box_disk::{self as disk, EditLock, IoError, LockError, Replacement};
       use agent_box_session::paths::Paths;
       use agent_box_session::{LaunchId, SessionId, StoreId, Timestamp};
       use thiserror::Error;
 
-      use crate::error::IoError;
-      use crate::lock::{HeldLock, LockError};
-      use crate::{atomic, clock, regular_file};
+      use crate::clock;
 
       /// The files could not be prepared.
       #[derive(Debug, Error)]
@@ -19738,15 +20522,15 @@ module {
                   paths.rotations(),
               ];
               for directory in &directories {
-                  ensure_directory(directory)?;
+                  disk::make_private_directory(directory)?;
               }
               if let Some(directory) = paths.last_words(clock::mint_session()).parent() {
-                  ensure_directory(directory)?;
+                  disk::make_private_directory(directory)?;
               }
-              let registry = atomic::behind_link(&paths.registry())?;
+              let registry = disk::behind_link(&paths.registry())?;
               let beside_registry = registry.parent().map(Path::to_owned);
               for directory in [paths.config(), paths.state()].iter().chain(&beside_registry) {
-                  atomic::clean(directory);
+                  disk::clean(directory);
               }
               let id = store_id(&paths.store_id())?;
               Ok(Self { paths: Arc::new(paths), id, lock_wait: Self::LOCK_WAIT })
@@ -19789,27 +20573,9 @@ module {
           }
 
           /// The registry's lock. Whoever writes anything under the registry's rules holds it.
-          pub(crate) fn lock_registry(&self) -> Result<HeldLock, LockError> {
+          pub(crate) fn lock_registry(&self) -> Result<EditLock, LockError> {
               let turnstile = self.paths.run().join("registry.turn");
-              HeldLock::acquire_in_turn(&self.paths.registry_lock(), &turnstile, self.lock_wait)
-          }
-      }
-
-      /// Makes a directory 0700, with its parents; an existing one keeps its mode.
-      pub(crate) fn ensure_directory(path: &Path) -> Result<(), IoError> {
-          if path.is_dir() {
-              return Ok(());
-          }
-          if let Some(parent) = path.parent() {
-              ensure_directory(parent)?;
-          }
-          match std::fs::DirBuilder::new().mode(0o700).create(path) {
-              Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => {}
-              result => result.map_err(IoError::on("create the directory", path))?,
-          }
-          match path.parent() {
-              Some(parent) => atomic::sync_directory(parent),
-              None => Ok(()),
+              EditLock::acquire_in_turn(&self.paths.registry_lock(), &turnstile, self.lock_wait)
           }
       }
 
@@ -19817,19 +20583,15 @@ module {
       fn store_id(path: &Path) -> Result<StoreId, OpenError> {
           if !path.try_exists().map_err(IoError::on("look at", path))? {
               let directory = path.parent().expect("BUG: the id file lies in the state directory");
-              let mut temp = atomic::temp(path, directory)?;
-              writeln!(temp.as_file_mut(), "{}", clock::mint_store())
-                  .and_then(|()| temp.as_file().sync_all())
-                  .map_err(IoError::on("write", path))?;
-              match temp.persist_noclobber(path) {
-                  Ok(_) => atomic::sync_directory(directory)?,
-                  Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                  Err(error) => return Err(IoError::on("create", path)(error.error).into()),
+              let mut new = Replacement::new(path, directory)?;
+              new.write(format!("{}\n", clock::mint_store()).as_bytes())?;
+              new.sync()?;
+              if new.place_new()? {
+                  disk::sync_directory(directory)?;
               }
           }
-          let text = regular_file::open(path)
-              .and_then(std::io::read_to_string)
-              .map_err(IoError::on("read", path))?;
+          let text =
+              disk::open(path).and_then(std::io::read_to_string).map_err(IoError::on("read", path))?;
           text.trim().parse().map_err(|_| OpenError::StoreId { path: path.to_owned() })
       }
     '';
@@ -19844,9 +20606,9 @@ module {
       use std::path::Path;
       use std::time::Duration;
 
+      use agent_box_disk::IoError;
       use agent_box_session::{LaunchId, Timestamp};
 
-      use crate::error::IoError;
       use crate::store::Store;
 
       const REMOVED_KEPT: Duration = Duration::from_hours(7 * 24);
@@ -19967,6 +20729,7 @@ module {
       use std::collections::BTreeMap;
       use std::path::Path;
 
+      use agent_box_disk::{self as disk, IoError, LockError, Replacement};
       use agent_box_session::{
           AddRefusal, Delisted, Entry, Identities, LaunchRecord, Registry, SessionId, SessionName,
           SessionSpec, Settled, Timestamp, VerbRefusal, settle_identities,
@@ -19975,12 +20738,9 @@ module {
       use serde_json::Value;
       use thiserror::Error;
 
-      use crate::atomic;
       use crate::document::{Damage, Document, ReadError};
-      use crate::error::IoError;
       use crate::history::GenerationKind;
       use crate::launch::LaunchError;
-      use crate::lock::LockError;
       use crate::store::Store;
 
       /// Whose change it is.
@@ -20242,7 +21002,7 @@ module {
               }
               for tombstone in buried {
                   testpoint::hit("store.before-tombstone");
-                  tombstone.place()?;
+                  disk::sync_parent(&tombstone.place()?)?;
                   testpoint::hit("store.after-tombstone");
               }
               Ok(())
@@ -20250,14 +21010,15 @@ module {
 
           fn write(&self, text: &str, lifted: &[&SessionId]) -> Result<(), IoError> {
               let path = self.store.paths().registry();
-              let target = atomic::behind_link(&path)?;
-              let directory = target.parent().unwrap_or(Path::new("/"));
+              let target = disk::behind_link(&path)?;
+              let directory = disk::parent(&target);
               point("store.before-temp", &path)?;
-              let mut temp = atomic::temp(&target, directory)?;
-              atomic::fill(&mut temp, &target, text.as_bytes())?;
+              let mut new = Replacement::new(&target, directory)?;
+              new.write(text.as_bytes())?;
+              new.take_over()?;
               point("store.after-temp-write", &path)?;
               point("store.before-fsync", &path)?;
-              atomic::sync(&temp, &target)?;
+              new.sync()?;
               point("store.after-fsync", &path)?;
 
               point("store.before-history", &path)?;
@@ -20275,12 +21036,12 @@ module {
               self.write_identities()?;
               self.lift(lifted)?;
               point("store.before-rename", &path)?;
-              atomic::rename(temp, &target)?;
+              new.place()?;
               testpoint::hit("store.after-rename");
               testpoint::hit("store.before-dir-fsync");
               // From here on the change is in place; should this flush fail, the caller hears of it, but
               // history must not forget the document.
-              let flushed = atomic::sync_directory(directory);
+              let flushed = disk::sync_directory(directory);
               testpoint::hit("store.after-dir-fsync");
               pending.keep()?;
               self.store.prune();
@@ -20302,7 +21063,7 @@ module {
           }
 
           fn lift(&self, ids: &[&SessionId]) -> Result<(), IoError> {
-              ids.iter().try_for_each(|id| atomic::remove(&self.store.paths().tombstone(**id)))
+              ids.iter().try_for_each(|id| disk::remove(&self.store.paths().tombstone(**id)))
           }
       }
 
@@ -20314,11 +21075,11 @@ module {
     "crates/session-store/src/undo.rs" = ''
       //! `undo`: the newest changes taken back, written forward as a new document.
 
+      use agent_box_disk::IoError;
       use agent_box_session::Undone;
       use thiserror::Error;
 
       use crate::document::Document;
-      use crate::error::IoError;
       use crate::history::{GenerationKind, Kept};
       use crate::store::Store;
       use crate::transaction::{Change, TransactError, Transaction};
@@ -20513,7 +21274,7 @@ module {
 
           /// Whether the agent keeps transcripts that can prove a prompt arrived.
           ///
-          /// The others never get a prompt a second time (protocol: the generic kind never re-sends).
+          /// The others get a prompt once as it is; after a death they are only reminded of it.
           pub fn keeps_transcripts(&self) -> bool {
               matches!(self, Self::Claude | Self::Codex)
           }
@@ -20812,6 +21573,7 @@ module {
           BATCH_ID = "AGENT_BOX_BATCH_ID": "For the spawn wrapper: the batch to start a session for.";
           BATCH_LOWEST = "AGENT_BOX_BATCH_LOWEST": "For the spawn wrapper: claims on batches below this one are pruned.";
           BATCH_ASSIGNED = "AGENT_BOX_BATCH_ASSIGNED": "For the spawn wrapper: set when an event of the batch assigns something to this box.";
+          BATCH_OBJECTS = "AGENT_BOX_BATCH_OBJECTS": "For the spawn wrapper: what the events are about (`pr:7`, `run:99`), one in a line.";
           BATCH_ASKER = "AGENT_BOX_BATCH_ASKER": "For the spawn wrapper: the receiver that asks, as `pid:start`.";
           HOOK_SESSION_MAX = "AGENT_BOX_HOOK_SESSION_MAX": "How many hook sessions there may be; 4 when unset.";
           HOOK_SESSION_ARGS = "AGENT_BOX_HOOK_SESSION_ARGS": "Further arguments of hook sessions' agents, a JSON array of strings; the env file may override it.";
@@ -23222,6 +23984,7 @@ module {
       publish.workspace = true
 
       [dependencies]
+      agent-box-disk.workspace = true
       agent-box-session.workspace = true
       agent-box-session-store.workspace = true
       agent-box-tmux-driver.workspace = true
@@ -24207,6 +24970,7 @@ module {
       use super::Operator;
       use crate::ending::{EndError, Target, end_launch, is_inside};
       use crate::process::launches_beside;
+      use crate::tasks::chain;
 
       /// Which verb.
       #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24250,6 +25014,8 @@ module {
           pub left_to_supervisor: bool,
           /// Whether a supervisor runs (a restarted session waits for one).
           pub supervised: bool,
+          /// Why its launch record cannot be read, and what to do: until then it is not started.
+          pub damage: Option<String>,
       }
 
       /// Why a verb did not (fully) happen.
@@ -24325,13 +25091,14 @@ module {
                   event = event.about(session, name);
               }
               let noted = self.store.journal().append(&event);
+              let damage = committed.record.as_ref().err().map(|error| chain(error));
               let ended = match committed.session {
                   Some(session) if !inside => self.end_launches(session, name, committed.record),
                   _ => Ok(()),
               };
               // Once nothing of it runs that could subscribe again.
               let forgotten = match verb {
-                  EndVerb::Remove => self.subscriptions.forget(&self.store, name),
+                  EndVerb::Remove => self.subscriptions.forget(&self.store, name, committed.session),
                   EndVerb::Stop | EndVerb::Restart => Ok(()),
               };
               ended.map_err(|source| VerbError::NotEnded {
@@ -24348,6 +25115,7 @@ module {
                   already: committed.already,
                   left_to_supervisor: inside,
                   supervised,
+                  damage,
               })
           }
 
@@ -24673,15 +25441,35 @@ module {
                   });
               }
           }
-          if record.prompt.is_some() && !record.prompt_proven && record.agent.keeps_transcripts() {
-              lines.push(format!(
+          lines.extend(prompt_sentence(record));
+          lines.extend(record.notes.iter().cloned());
+          lines
+      }
+
+      /// What becomes of a kickoff prompt of which nobody knows that it was followed.
+      fn prompt_sentence(record: &LaunchRecord) -> Option<String> {
+          let is_open = record.prompt.is_some() && !record.prompt_proven;
+          if is_open && record.agent.keeps_transcripts() {
+              return Some(format!(
                   "its kickoff prompt was handed over {} time(s); the next start looks for it in the \
                    transcript and hands it over again only if it is not there",
                   record.prompt_handed
               ));
           }
-          lines.extend(record.notes.iter().cloned());
-          lines
+          if !is_open || record.prompt_handed == 0 {
+              return None;
+          }
+          let text = match record.state {
+              LaunchState::Ended { ending: Ending::Parked, .. } => {
+                  "its task counts as done, so a restart begins without it; `agent-box add` gives it to \
+                   a new session"
+              }
+              _ => {
+                  "its agent cannot resume: after an end that was not its own it is told its task again, \
+                   and that it ran before"
+              }
+          };
+          Some(text.to_owned())
       }
 
       /// How an agent ended, in words.
@@ -25079,6 +25867,11 @@ module {
                   noted = noted.and(journal(name, *id, "removed by undo"));
                   self.end_launches(*id, name, self.store.launch(*id))
                       .map_err(|source| UndoFault::NotEnded { name: name.clone(), source })?;
+                  // Not `forget`: who had the name before may have it again.
+                  self.subscriptions.put_away(&self.store, name, Some(*id))?;
+              }
+              for (name, id) in &undone.restored {
+                  self.subscriptions.bring_back(name, *id)?;
               }
               noted?;
               Ok(undone)
@@ -26599,6 +27392,12 @@ module {
                   Ok(true)
               })?;
               testpoint::hit("supervisor.after-record");
+              // Said only now: a launcher may have reported its end between the look and the lock.
+              if written && let Some((launch, LaunchState::Starting { .. })) = planned.base {
+                  let text = "its launcher vanished, so nobody saw the end";
+                  let event = Event::new(self.store.now(), EventKind::Exit, text);
+                  self.note(&event.about(planned.session, &record.name).in_launch(launch));
+              }
               Ok(written)
           }
 
@@ -26682,17 +27481,16 @@ module {
                   ..blank
               };
               let trouble = self.trouble_of(kind, text, last);
+              let record = LaunchRecord { trouble: Some(trouble.clone()), ..record };
+              if !self.commit(planned, &record)? {
+                  return Ok(Started::Overtaken);
+              }
               if last.and_then(|last| last.trouble.as_ref()).map(|it| &it.text) != Some(&trouble.text) {
                   let event = Event::new(self.store.now(), EventKind::Trouble, trouble.text.clone())
                       .about(planned.session, name);
                   self.note(&event);
               }
-              let record = LaunchRecord { trouble: Some(trouble.clone()), ..record };
-              if self.commit(planned, &record)? {
-                  Ok(Started::Troubled(trouble))
-              } else {
-                  Ok(Started::Overtaken)
-              }
+              Ok(Started::Troubled(trouble))
           }
 
           fn trouble_of(&self, kind: TroubleKind, text: String, last: Option<&LaunchRecord>) -> Trouble {
@@ -26866,12 +27664,24 @@ module {
       }
     '';
     "crates/supervisor/src/subscriptions.rs" = ''
-      //! The filter files of sessions: they go with their session.
+      //! The filter files of sessions: they go with their session, and come back with it.
+      //!
+      //! What a removed session was subscribed to is kept under its id, where no session of its name
+      //! finds it, for as long as the rest of what `undo` needs.
 
-      use std::path::PathBuf;
+      use std::path::{Path, PathBuf};
+      use std::time::Duration;
 
-      use agent_box_session::{Registry, SessionName, WebhookPaths};
-      use agent_box_session_store::{Change, IoError, Store, TransactError, remove_file};
+      use agent_box_disk::{IoError, read, remove, replace};
+      use agent_box_session::{Registry, SessionId, SessionName, Timestamp, WebhookPaths};
+      use agent_box_session_store::{Change, Store, TransactError};
+
+      /// How long they are kept, as launch records are.
+      const KEPT: Duration = Duration::from_hours(7 * 24);
+      /// A filter is not larger.
+      const LARGEST_MIB: u64 = 8;
+      /// No filter's name begins so.
+      const KEPT_PREFIX: &str = "removed.";
 
       /// The subscriptions of one user's sessions, kept as files by the webhook programs.
       #[derive(Clone, Debug)]
@@ -26883,17 +27693,80 @@ module {
       }
 
       impl Subscriptions {
-          /// Forgets what a session is subscribed to, unless one of that name is listed (again).
+          /// Puts away what a removed session was subscribed to, unless one of its name is listed
+          /// (again).
           ///
           /// # Errors
-          /// When the file cannot be removed.
-          pub fn forget(&self, store: &Store, name: &SessionName) -> Result<(), IoError> {
+          /// When the file cannot be moved.
+          pub fn forget(
+              &self,
+              store: &Store,
+              name: &SessionName,
+              id: Option<SessionId>,
+          ) -> Result<(), IoError> {
               match store.read() {
                   Ok(document) if !document.registry.is_taken(name.as_str()) => {
-                      remove_file(&self.filter(name))
+                      self.put_away(store, name, id)
                   }
                   // Unreadable is not unlisted.
                   _ => Ok(()),
+              }
+          }
+
+          /// [`Subscriptions::forget`] for one whose name another session has by now.
+          ///
+          /// # Errors
+          /// When the file cannot be moved.
+          pub(crate) fn put_away(
+              &self,
+              store: &Store,
+              name: &SessionName,
+              id: Option<SessionId>,
+          ) -> Result<(), IoError> {
+              self.sweep_kept(store.now());
+              let filter = self.filter(name);
+              match id {
+                  Some(id) => self.rename(&filter, &self.kept(id)),
+                  None => remove(&filter),
+              }
+          }
+
+          /// Gives a session that was removed what it was subscribed to, unless it is subscribed again.
+          ///
+          /// # Errors
+          /// When the file cannot be moved.
+          pub fn bring_back(&self, name: &SessionName, id: SessionId) -> Result<(), IoError> {
+              let filter = self.filter(name);
+              if filter.exists() {
+                  return Ok(());
+              }
+              self.rename(&self.kept(id), &filter)
+          }
+
+          /// Durably, and so that a crash leaves both rather than none.
+          fn rename(&self, from: &Path, to: &Path) -> Result<(), IoError> {
+              // What cannot be read is no filter either.
+              if let Ok(bytes) = read(from, LARGEST_MIB) {
+                  replace(to, self.paths.state(), &bytes)?;
+              }
+              remove(from)
+          }
+
+          /// Removes what was kept long enough.
+          fn sweep_kept(&self, now: Timestamp) {
+              let entries = std::fs::read_dir(self.paths.state()).into_iter().flatten().flatten();
+              for entry in entries {
+                  let file = entry.file_name();
+                  let id =
+                      file.to_str().and_then(|it| it.strip_prefix(KEPT_PREFIX)?.strip_suffix(".json"));
+                  let is_kept = id.is_some_and(|id| id.parse::<SessionId>().is_ok());
+                  let put = entry.metadata().and_then(|it| it.modified()).ok();
+                  let age = put.and_then(|it| it.duration_since(std::time::UNIX_EPOCH).ok());
+                  let age = age.and_then(|it| u64::try_from(it.as_millis()).ok());
+                  let age = age.map(|millis| now.since(Timestamp::from_millis(millis)));
+                  if is_kept && age.is_some_and(|age| age > KEPT) {
+                      let _ = std::fs::remove_file(entry.path());
+                  }
               }
           }
 
@@ -26922,6 +27795,10 @@ module {
                       (!registry.is_taken(name.as_str())).then(|| entry.path())
                   })
                   .collect()
+          }
+
+          fn kept(&self, id: SessionId) -> PathBuf {
+              self.paths.state().join(format!("{KEPT_PREFIX}{id}.json"))
           }
 
           fn filter(&self, name: &SessionName) -> PathBuf {
@@ -27009,7 +27886,7 @@ module {
                   file.write_all(text.as_bytes()).unwrap();
                   scene.subscriptions.sweep(&scene.store).unwrap_err();
                   let gone = SessionName::parse("gone").unwrap();
-                  scene.subscriptions.forget(&scene.store, &gone).unwrap();
+                  scene.subscriptions.forget(&scene.store, &gone, None).unwrap();
                   assert_eq!(scene.files(), ["filter.ann-gone.json"], "{text:?}");
               }
           }
@@ -27021,9 +27898,30 @@ module {
               scene.put(&["filter.ann-main.json", "filter.ann-gone.json", "filter.ann-gone-2.json"]);
               for name in ["main", "gone", "gone"] {
                   let name = SessionName::parse(name).unwrap();
-                  scene.subscriptions.forget(&scene.store, &name).unwrap();
+                  scene.subscriptions.forget(&scene.store, &name, None).unwrap();
               }
               assert_eq!(scene.files(), ["filter.ann-gone-2.json", "filter.ann-main.json"]);
+          }
+
+          #[test]
+          fn what_a_removed_session_was_subscribed_to_is_kept_a_week_under_its_id() {
+              let scene = Scene::new();
+              let (one, two) = (scene.store.mint_session(), scene.store.mint_session());
+              let name = SessionName::parse("gone").unwrap();
+              scene.put(&["filter.ann-gone.json", "removed.txt"]);
+              scene.subscriptions.forget(&scene.store, &name, Some(one)).unwrap();
+              scene.subscriptions.bring_back(&name, two).unwrap();
+              let kept = format!("removed.{one}.json");
+              assert_eq!(scene.files(), [kept.as_str(), "removed.txt"], "another one has the name");
+              scene.subscriptions.bring_back(&name, one).unwrap();
+              assert_eq!(scene.files(), ["filter.ann-gone.json", "removed.txt"]);
+
+              scene.subscriptions.forget(&scene.store, &name, Some(one)).unwrap();
+              let path = scene.subscriptions.paths.state().join(&kept);
+              let file = File::options().write(true).open(path).unwrap();
+              file.set_modified(std::time::UNIX_EPOCH).unwrap();
+              scene.subscriptions.forget(&scene.store, &name, Some(two)).unwrap();
+              assert_eq!(scene.files(), ["removed.txt"]);
           }
 
           #[test]
@@ -27054,7 +27952,7 @@ module {
       //! The blocking halves of the supervisor's tasks: each carries out one planned action and records
       //! what the next look could not know.
 
-      use agent_box_session::{LaunchState, SessionId, Settled};
+      use agent_box_session::{SessionId, Settled};
       use agent_box_session_store::{Change, Event, EventKind, TransactError};
       use agent_box_tmux_driver::Name;
 
@@ -27062,16 +27960,6 @@ module {
 
       /// Carries out a start and records what the next pass could not know.
       pub(crate) fn report_start(starter: &Starter, planned: &Planned) {
-          if let Some((launch, LaunchState::Starting { .. })) = &planned.base {
-              let mut event = Event::new(
-                  starter.now(),
-                  EventKind::Exit,
-                  "its launcher vanished, so nobody saw the end; starting again",
-              )
-              .in_launch(*launch);
-              event.session = Some(planned.session);
-              let _ = starter.store.journal().append(&event);
-          }
           match starter.start(planned) {
               Ok(Started::Asked(launch)) => {
                   tracing::info!(session = %planned.session, %launch, "asked tmux for a session");
@@ -29262,6 +30150,7 @@ module {
       testpoints = ["agent-box-testpoint/enabled"]
 
       [dependencies]
+      agent-box-disk.workspace = true
       agent-box-event.workspace = true
       agent-box-session.workspace = true
       agent-box-session-store.workspace = true
@@ -29646,6 +30535,8 @@ module {
     "crates/webhook-spawn/src/claims.rs" = ''
       //! Which batches have their session: the registry's top-level object `claimedBatches`.
 
+      use std::collections::BTreeMap;
+
       use agent_box_event::BatchId;
       use agent_box_event::contract::CLAIMED_BATCHES;
       use agent_box_session::SessionId;
@@ -29678,6 +30569,16 @@ module {
               session
                   .map(Some)
                   .ok_or_else(|| ClaimsError(format!("does not name a session's id for batch {batch}")))
+          }
+
+          /// The highest claimed batch of each inbox.
+          pub(crate) fn highest(&self) -> Vec<BatchId> {
+              let mut highest = BTreeMap::new();
+              for batch in self.0.keys().filter_map(|id| BatchId::parse(id).ok()) {
+                  let number = highest.entry(batch.inbox).or_insert(batch.number);
+                  *number = batch.number.max(*number);
+              }
+              highest.into_iter().map(|(inbox, number)| BatchId { inbox, number }).collect()
           }
 
           /// Claims a batch and forgets those below `lowest`. What is no batch's id stays.
@@ -29728,6 +30629,7 @@ module {
                   assert_eq!(after.session(batch).unwrap().is_some(), kept, "{batch}");
               }
               assert!(after.0.contains_key("a note"));
+              assert_eq!(after.highest(), [id(1, 9), id(2, 1)]);
               let kept = claims.claim(&id(1, 9), SESSION.parse().unwrap(), None);
               assert_eq!(kept.as_object().unwrap().len(), 6, "without a lowest nothing is forgotten");
           }
@@ -29795,7 +30697,12 @@ module {
                   };
               };
               if entry.stopped {
-                  return waiting(&format!("it is stopped; `agent-box restart {name}` starts it"));
+                  let reason = format!("it is stopped; `agent-box restart {name}` starts it");
+                  return match &entry.spec.agent {
+                      // It hears of nothing but what it is told: an answer would end the offers.
+                      Some(Agent::Codex) => Err(DeliverError::NotNow { name: name.to_string(), reason }),
+                      _ => Ok(Told::Waiting(reason)),
+                  };
               }
               match &entry.spec.agent {
                   Some(Agent::Claude) => waiting("its hook hands it over when a turn starts or ends"),
@@ -29953,6 +30860,7 @@ module {
       pub use deliver::DeliverError;
       pub use json::line;
       pub use spawn::{Full, Outcome, SpawnError};
+      pub use status::StatusError;
       pub use surrounded::{OpenError, Surrounded};
     '';
     "crates/webhook-spawn/src/main.rs" = ''
@@ -29966,7 +30874,7 @@ module {
       use agent_box_event::contract;
       use agent_box_session::SessionId;
       use agent_box_testpoint as testpoint;
-      use agent_box_webhook_spawn::{Outcome, Surrounded};
+      use agent_box_webhook_spawn::{OpenError, Outcome, SpawnError, Surrounded};
       use anyhow::{Context as _, Result};
       use clap::{Parser, Subcommand};
 
@@ -29985,7 +30893,7 @@ module {
         agent-box-webhook-spawn status                                    how many there are and may be
 
       Exit codes: 0 the batch has its session (or there were no events), 75 the box is full and the
-      events must wait, 1 something failed, 2 misused."
+      events must wait, 74 the session list cannot be read or written now, 1 something failed, 2 misused."
       )]
       struct Cli {
           /// Print the command and the prompt of a session that this watch would start; start nothing
@@ -30014,8 +30922,17 @@ module {
       fn main() -> ExitCode {
           run(&Cli::parse()).unwrap_or_else(|error| {
               warn(&chain(&error));
-              ExitCode::FAILURE
+              exit_code(&error)
           })
+      }
+
+      fn exit_code(error: &anyhow::Error) -> ExitCode {
+          let is_about_the_list = match error.downcast_ref::<SpawnError>() {
+              Some(error) => error.is_about_the_list(),
+              None => matches!(error.downcast_ref(), Some(OpenError::Store(_))),
+          };
+          let unreadable = u8::try_from(contract::UNREADABLE).ok().filter(|_| is_about_the_list);
+          unreadable.map_or(ExitCode::FAILURE, ExitCode::from)
       }
 
       fn run(cli: &Cli) -> Result<ExitCode> {
@@ -30214,7 +31131,8 @@ module {
       #[derive(Clone, Copy, Debug)]
       pub(crate) enum Seeded<'a> {
           Nothing,
-          Topic(&'a Source, &'a EventKey),
+          /// This topic; of it only what the session was started for, if that is true.
+          Topic(&'a Source, &'a EventKey, bool),
           /// For people who look at the preamble.
           Placeholder,
       }
@@ -30262,14 +31180,22 @@ module {
           );
           let topic = match facts.seeded {
               Seeded::Nothing => None,
-              Seeded::Topic(source, key) => Some(format!("`{source}:`{}", Untrusted::new(key.as_str()))),
-              Seeded::Placeholder => Some("`<source>:<key>`".to_owned()),
+              Seeded::Topic(source, key, is_part) => {
+                  Some((format!("`{source}:`{}", Untrusted::new(key.as_str())), is_part))
+              }
+              Seeded::Placeholder => Some(("`<source>:<key>`".to_owned(), true)),
           };
-          if let Some(topic) = topic {
+          if let Some((topic, is_part)) = topic {
+              let part = if is_part {
+                  " as far as it is about the same pull request, issue, branch, commit or run as these \
+                   events"
+              } else {
+                  ""
+              };
               parts.push(format!(
-                  "You are already subscribed to {topic}: further events of it reach you while you live, \
-                   and for what you were started for the watch starts no other agent meanwhile. So \
-                   finish it or remove yourself. Look at what else runs (`agent-box ls`) before you \
+                  "You are already subscribed to {topic}{part}: further events of that reach you while \
+                   you live, and for what you were started for the watch starts no other agent \
+                   meanwhile. So finish it or remove yourself. Look at what else runs (`agent-box ls`) before you \
                    begin, so that two agents do not do the same work."
               ));
           }
@@ -30342,7 +31268,7 @@ module {
           #[test]
           fn a_seeded_session_knows_its_topic() {
               let (source, key) = (Source::parse("github").unwrap(), EventKey::parse("o/r").unwrap());
-              let text = preamble(&Facts { seeded: Seeded::Topic(&source, &key), ..facts() });
+              let text = preamble(&Facts { seeded: Seeded::Topic(&source, &key, false), ..facts() });
               assert!(text.contains("already subscribed to `github:`⟪UNTRUSTED:o/r⟫"), "{text}");
           }
 
@@ -30381,8 +31307,8 @@ module {
 
       use std::path::PathBuf;
 
+      use agent_box_disk::{IoError, read, replace};
       use agent_box_event::contract::{RefusalRecord, Request};
-      use agent_box_session_store::{IoError, replace_file};
       use serde_json::Value;
 
       use crate::json;
@@ -30415,12 +31341,12 @@ module {
               };
               let record = record.after(self.last_refusal().as_ref());
               let text = format!("{:#}\n", json::to_value(&record.to_json()));
-              replace_file(&path, &self.store.paths().state(), text.as_bytes())
+              replace(&path, &self.store.paths().state(), text.as_bytes())
           }
 
           /// What was noted last; a record that cannot be read is none.
           pub(crate) fn last_refusal(&self) -> Option<RefusalRecord> {
-              let text = std::fs::read(self.refusal_path()).ok()?;
+              let text = read(&self.refusal_path(), 1).ok()?;
               let value: Value = serde_json::from_slice(&text).ok()?;
               RefusalRecord::read(&json::from_value(&value))
           }
@@ -30435,13 +31361,11 @@ module {
     "crates/webhook-spawn/src/seed.rs" = ''
       //! A hook session's first subscription: the topic that it was started for.
 
-      use std::fs::DirBuilder;
-      use std::os::unix::fs::DirBuilderExt as _;
       use std::path::PathBuf;
 
-      use agent_box_event::{Topic, TopicPattern};
+      use agent_box_disk::{make_private_directory, remove, replace};
+      use agent_box_event::{Object, Topic, TopicPattern};
       use agent_box_session::{SessionName, WebhookPaths};
-      use agent_box_session_store::{remove_file, replace_file};
       use serde_json::json;
 
       use crate::surrounded::Surrounded;
@@ -30460,11 +31384,19 @@ module {
           ///
           /// The file is replaced without the filters' lock: until the session is listed nobody else
           /// writes its filter.
-          pub(crate) fn seed(&self, name: &SessionName, topic: &Topic) -> Result<(), String> {
+          ///
+          /// Of the topic it hears what is about the objects that it was started for, and of one whose
+          /// events name no objects everything: what else happens there is another session's work.
+          pub(crate) fn seed(
+              &self,
+              name: &SessionName,
+              topic: &Topic,
+              objects: &[Object],
+          ) -> Result<(), String> {
               // A key with a star would be read as a pattern.
               let pattern = TopicPattern::exactly(topic).map_err(|error| error.to_string())?;
               let at = self.seconds();
-              let filter = json!({
+              let mut filter = json!({
                   "//": "seeded by agent-box when the session was started; the session may change it",
                   "enabled": true,
                   "ttlHours": TTL_HOURS,
@@ -30478,17 +31410,20 @@ module {
                       "lastActivityAt": at,
                   }],
               });
+              if !objects.is_empty() {
+                  let objects: Vec<String> = objects.iter().map(Object::to_string).collect();
+                  filter["topics"][0]["objects"] = json!(objects);
+              }
               let state = self.webhook.state();
-              let made = DirBuilder::new().recursive(true).mode(0o700).create(state);
-              made.map_err(|error| format!("cannot make {}: {error}", state.display()))?;
-              replace_file(&self.filter(name), state, format!("{filter:#}\n").as_bytes())
+              make_private_directory(state)
+                  .and_then(|()| replace(&self.filter(name), state, format!("{filter:#}\n").as_bytes()))
                   .map_err(|error| format!("{error}: {}", error.source))
           }
 
           /// Takes the seed back after an add that failed.
           pub(crate) fn unseed(&self, name: &SessionName) {
               // What cannot be removed is swept by the supervisor's next start.
-              let _ = remove_file(&self.filter(name));
+              let _ = remove(&self.filter(name));
           }
       }
     '';
@@ -30581,6 +31516,14 @@ module {
           /// A file beside it cannot be read.
           #[error(transparent)]
           Io(#[from] IoError),
+      }
+
+      impl SpawnError {
+          /// Whether this says something about the session list and nothing about the batch: it can be
+          /// asked again when the list is mended, as often as that takes.
+          pub fn is_about_the_list(&self) -> bool {
+              matches!(self, Self::Claims(_) | Self::Registry(_) | Self::Io(_) | Self::Orphaned(_))
+          }
       }
 
       /// What a transaction says instead of committing.
@@ -30733,8 +31676,11 @@ module {
               let mut subscribed = Seeded::Nothing;
               if let Some(topic) = &batch.topic {
                   *seeded = Some(name.clone());
-                  match self.seed(&name, topic) {
-                      Ok(()) => subscribed = Seeded::Topic(topic.source(), topic.key()),
+                  match self.seed(&name, topic, &request.objects) {
+                      Ok(()) => {
+                          let is_part = !request.objects.is_empty();
+                          subscribed = Seeded::Topic(topic.source(), topic.key(), is_part);
+                      }
                       Err(reason) => warn(&format!("{name} starts without a subscription: {reason}")),
                   }
               }
@@ -30817,12 +31763,25 @@ module {
 
       use std::fmt::Write as _;
 
-      use agent_box_event::contract::{SessionStatus, Status};
+      use agent_box_event::contract::{CLAIMED_BATCHES, SessionStatus, Status};
       use agent_box_session_store::ReadError;
+      use thiserror::Error;
 
       use crate::cap;
+      use crate::claims::{Claims, ClaimsError};
       use crate::json;
       use crate::surrounded::Surrounded;
+
+      /// Nobody can say which sessions there are.
+      #[derive(Debug, Error)]
+      pub enum StatusError {
+          /// The registry cannot be read.
+          #[error(transparent)]
+          Read(#[from] ReadError),
+          /// Its claims cannot.
+          #[error(transparent)]
+          Claims(#[from] ClaimsError),
+      }
 
       impl Surrounded {
           /// The hook sessions that count, the cap, and every session that has an id.
@@ -30831,8 +31790,10 @@ module {
           ///
           /// # Errors
           /// When the registry is damaged or cannot be read: then nothing is known.
-          pub fn status(&self) -> Result<Status, ReadError> {
-              let registry = self.store.read_settled()?.registry;
+          pub fn status(&self) -> Result<Status, StatusError> {
+              let document = self.store.read_settled()?;
+              let claimed = Claims::read(document.extra(CLAIMED_BATCHES))?.highest();
+              let registry = document.registry;
               let usable = registry.entries().filter_map(|(name, entry)| {
                   Some(SessionStatus {
                       session_id: entry.id?.to_string(),
@@ -30851,14 +31812,15 @@ module {
               });
               let sessions = usable.chain(unusable).collect();
               let live = cap::look(&self.tmux);
-              Ok(Status { live: cap::in_use(&registry, &live), max: self.cap().max, sessions })
+              let (live, max) = (cap::in_use(&registry, &live), self.cap().max);
+              Ok(Status { live, max, sessions, claimed })
           }
 
           /// [`Surrounded::status`] as JSON on one line.
           ///
           /// # Errors
           /// See there.
-          pub fn status_json(&self) -> Result<String, ReadError> {
+          pub fn status_json(&self) -> Result<String, StatusError> {
               Ok(json::line(&self.status()?.to_json()))
           }
 
@@ -30866,7 +31828,7 @@ module {
           ///
           /// # Errors
           /// See [`Surrounded::status`].
-          pub fn status_text(&self) -> Result<String, ReadError> {
+          pub fn status_text(&self) -> Result<String, StatusError> {
               let status = self.status()?;
               let hooks = status.sessions.iter().filter(|it| it.name.starts_with(cap::PREFIX));
               let mut text = format!("{} of {} hook sessions\n", status.live, status.max);
@@ -31120,6 +32082,7 @@ module {
       testpoints = ["agent-box-testpoint/enabled"]
 
       [dependencies]
+      agent-box-disk.workspace = true
       agent-box-event.workspace = true
       agent-box-session.workspace = true
       agent-box-testpoint.workspace = true
@@ -31161,13 +32124,16 @@ module {
 
       pub(crate) mod context;
       mod deliveries;
+      mod inbox;
       pub(crate) mod print;
       mod read;
+      mod receiver;
       mod serve;
       mod sources;
       mod subscriptions;
 
       pub use context::Context;
+      pub use receiver::concerns;
 
       /// Signed events from outside: who may send, who is told, and what starts a session.
       #[derive(Debug, Parser)]
@@ -31385,8 +32351,8 @@ module {
 
       use self::age::{Span, ago};
       use super::print::{self, DONE, FAILED, MISUSED};
-      use super::{Context, Done, block_on};
-      use crate::inbox::{Criteria, Delivery, InboxError, Look, ReadOnly, Reference, Relation};
+      use super::{Context, Done, block_on, inbox};
+      use crate::inbox::{Criteria, Delivery, InboxError, Look, Reference, Relation};
       use crate::now_ms;
       use crate::peers::Client;
 
@@ -31411,6 +32377,8 @@ module {
       Exit codes: 0 done, 1 it is still on its way, its body is gone or nobody answers, 2 misused.")]
           Replay(Replay),
           /// Say how the receiver is, what waits, and what has been counted
+          #[command(after_help = "\
+      Exit codes: 0 said, 1 also said, but the inbox cannot be read, 2 misused.")]
           Status(Status),
       }
 
@@ -31468,10 +32436,8 @@ module {
                   let Some(reference) = Reference::parse(&asked.delivery) else {
                       return Ok(misnamed(&asked.delivery));
                   };
-                  let Some(inbox) = ReadOnly::open(&context.paths.inbox())? else {
-                      return Ok(print::refuse(FAILED, NO_INBOX));
-                  };
-                  let stories = inbox.look(|look| explain::stories(look, &reference))?;
+                  let stories = inbox::look(context, |look| explain::stories(look, &reference))?;
+                  let Some(stories) = stories else { return Ok(print::refuse(FAILED, NO_INBOX)) };
                   if stories.is_empty() {
                       return Ok(unknown(&asked.delivery));
                   }
@@ -31501,8 +32467,8 @@ module {
               since_ms: asked.since.map(|span| now.saturating_sub(span.ms())),
           };
           let limit = usize::from(asked.number);
-          let found = match ReadOnly::open(&context.paths.inbox())? {
-              Some(inbox) => inbox.look(|look| look.list(&criteria, limit))?,
+          let found = match inbox::look(context, |look| look.list(&criteria, limit))? {
+              Some(found) => found,
               None if asked.json => Vec::new(),
               None => {
                   print::line(NO_INBOX);
@@ -31581,10 +32547,8 @@ module {
 
       fn replay(text: &str, context: &Context) -> Done {
           let Some(reference) = Reference::parse(text) else { return Ok(misnamed(text)) };
-          let found = match ReadOnly::open(&context.paths.inbox())? {
-              Some(inbox) => inbox.look(|look| replayable(look, &reference))?,
-              None => return Ok(print::refuse(FAILED, NO_INBOX)),
-          };
+          let found = inbox::look(context, |look| replayable(look, &reference))?;
+          let Some(found) = found else { return Ok(print::refuse(FAILED, NO_INBOX)) };
           let delivery = match &found[..] {
               [] => return Ok(unknown(text)),
               [one] => one,
@@ -31720,7 +32684,7 @@ module {
     "crates/webhook/src/cli/deliveries/explain.rs" = ''
       //! The story of a delivery.
 
-      use agent_box_event::{DeliveryState, Event, WaitReason, objects_of, print_rfc3339, summary};
+      use agent_box_event::{DeliveryState, Event, Line, WaitReason, objects_of, print_rfc3339, summary};
       use serde_json::{Value, json};
 
       use super::age::{ago, until};
@@ -31736,7 +32700,7 @@ module {
       pub(super) struct Story {
           delivery: Delivery,
           /// What an agent would read of it, and what it is about; nothing once its body is gone.
-          says: Option<(String, Vec<String>)>,
+          says: Option<(Line, Vec<String>)>,
           wanted: Option<Membership>,
           batch: Option<PastBatch>,
           told: Vec<Told>,
@@ -31764,7 +32728,7 @@ module {
       }
 
       /// The event in a line, and its objects.
-      fn says(delivery: &Delivery, body: &[u8]) -> (String, Vec<String>) {
+      fn says(delivery: &Delivery, body: &[u8]) -> (Line, Vec<String>) {
           let payload = Parsed(serde_json::from_slice(body).unwrap_or(Value::Null));
           let topic = delivery.topic();
           let event = Event {
@@ -31778,7 +32742,7 @@ module {
               Format::Generic => summary::generic(&event, &delivery.source),
           };
           let objects = objects_of(&event).iter().map(ToString::to_string).collect();
-          (line.as_str().to_owned(), objects)
+          (line, objects)
       }
 
       pub(super) fn print(stories: &[Story], is_json: bool) {
@@ -31788,23 +32752,17 @@ module {
           }
           let now = now_ms();
           for story in stories {
-              for line in story.lines(now) {
-                  print::line(&line);
-              }
+              story.print(now);
           }
       }
 
       impl Story {
-          fn lines(&self, now: u64) -> Vec<String> {
+          fn print(&self, now: u64) {
               let delivery = &self.delivery;
               let about = delivery.key.as_ref().map_or("nothing that it names", |key| key.as_str());
-              let mut lines = vec![format!(
-                  "#{} {}  {} of {about}",
-                  delivery.sequence,
-                  name(delivery),
-                  delivery.kind
-              )];
-              let mut say = |what: &str, text: String| lines.push(format!("  {what:<10}  {text}"));
+              let (number, kind) = (delivery.sequence, &delivery.kind);
+              print::line(&format!("#{number} {}  {kind} of {about}", name(delivery)));
+              let say = |what: &str, text: String| print::line(&format!("  {what:<10}  {text}"));
               let at = |ms: u64| format!("{}, {}", print_rfc3339(ms), ago(now, ms));
               say("state", state(delivery));
               say("next", self.next(now));
@@ -31813,7 +32771,7 @@ module {
               match &self.says {
                   None => say("says", "its body is not kept any more".to_owned()),
                   Some((line, objects)) => {
-                      say("says", line.clone());
+                      print::event(&format!("  {:<10}  ", "says"), line);
                       if !objects.is_empty() {
                           say("objects", objects.join(", "));
                       }
@@ -31841,9 +32799,8 @@ module {
               for step in &self.steps {
                   let detail = step.detail.as_deref().unwrap_or_default();
                   let line = format!("  {}  {:<9}  {detail}", print_rfc3339(step.at_ms), step.word);
-                  lines.push(line.trim_end().to_owned());
+                  print::line(line.trim_end());
               }
-              lines
           }
 
           /// What will happen, or what can be done.
@@ -31870,6 +32827,10 @@ module {
                   DeliveryState::Waiting(WaitReason::Retry) => {
                       let at = self.batch.as_ref().map_or(0, |batch| batch.not_before_ms);
                       return format!("the wrapper is tried again {}", until(now, at));
+                  }
+                  DeliveryState::Waiting(WaitReason::Sessions) => {
+                      "it starts when the session list can be read again; `agent-box status` says what \
+                       is wrong with it"
                   }
                   DeliveryState::Matched if self.is_frozen() => "the wrapper starts a session for it",
                   DeliveryState::Waiting(WaitReason::Session) => {
@@ -31922,7 +32883,7 @@ module {
               let steps = self.steps.iter().map(|step| {
                   json!({ "at": print_rfc3339(step.at_ms), "word": step.word, "detail": step.detail })
               });
-              json["summary"] = json!(self.says.as_ref().map(|it| &it.0));
+              json["summary"] = json!(self.says.as_ref().map(|it| it.0.as_str()));
               json["objects"] = json!(self.says.as_ref().map(|it| &it.1));
               json["watch"] = json!(self.wanted.as_ref().map(|it| &it.watch));
               json["note"] = json!(self.wanted.as_ref().and_then(|it| it.note.as_ref()));
@@ -31963,6 +32924,7 @@ module {
               (MessageState::Waiting, None) => "waits, not told yet".to_owned(),
               (MessageState::Waiting, Some(at)) => {
                   let times = match told.times {
+                      0 => "offered ".to_owned(),
                       1 => "told once, ".to_owned(),
                       more => format!("told {more} times, the last "),
                   };
@@ -31984,17 +32946,17 @@ module {
       use std::path::Path;
 
       use agent_box_event::contract::{RefusalRecord, Status};
-      use agent_box_event::{WaitReason, print_rfc3339};
+      use agent_box_event::{Cut, WaitReason, print_rfc3339, sanitize};
       use agent_box_session::WebhookPaths;
       use agent_box_session::paths::Paths;
       use serde_json::{Map, Value, json};
 
       use super::age::ago;
       use super::{NO_INBOX, print};
-      use crate::cli::print::DONE;
-      use crate::cli::{Context, block_on};
+      use crate::cli::print::{DONE, FAILED};
+      use crate::cli::{Context, block_on, inbox, receiver};
       use crate::filters::Owner;
-      use crate::inbox::{Counters, ReadOnly, WaitingSession};
+      use crate::inbox::{Counters, WaitingSession};
       use crate::ingress::{RefusalCount, SourceSettings, Sources};
       use crate::{disk, now_ms, serve, to_event_json};
 
@@ -32028,24 +32990,19 @@ module {
           for warning in seen.warnings() {
               print::warn(&warning);
           }
-          DONE
+          if seen.inbox.is_err() { FAILED } else { DONE }
       }
 
       fn look(context: &Context, now: u64) -> Seen {
           let paths = &context.paths;
-          let receiver = read_json(&paths.receiver());
-          let pid = receiver.as_ref().and_then(|said| said["pid"].as_u64());
-          let open = || {
-              let Some(inbox) = ReadOnly::open(&paths.inbox())? else { return Ok(None) };
-              inbox.look(|look| Ok(Some((look.counters()?, look.waiting_sessions()?))))
-          };
+          let looked = inbox::look(context, |look| Ok((look.counters()?, look.waiting_sessions()?)));
           let refusals = Paths::new(&context.home, "").state().join("webhook-spawn-refused.json");
           let refused = read_json(&refusals);
           let asked = block_on(serve::wrapper(context).status());
           Seen {
-              is_running: pid.is_some_and(is_alive),
-              receiver,
-              inbox: open().map_err(|error: crate::inbox::InboxError| print::chain(&error)),
+              is_running: receiver::is_running(paths),
+              receiver: read_json(&paths.receiver()),
+              inbox: looked.map_err(|error| sanitize(&print::chain(&error), Cut::NONE)),
               sources: Sources::read(paths),
               turned_away: RefusalCount::read(paths),
               subscribed: context.listing(&Owner::of_key(context.key().as_deref()), now).to_json(now),
@@ -32111,11 +33068,7 @@ module {
           }
 
           fn warnings(&self) -> Vec<String> {
-              let sources = self.sources.iter().flat_map(|source| {
-                  source.problems.iter().map(|problem| format!("source {}: {problem}", source.name))
-              });
-              let mut warnings: Vec<String> = self.sources.problems.clone();
-              warnings.extend(sources);
+              let mut warnings = receiver::source_problems(&self.sources);
               warnings.extend(self.inbox.as_ref().err().cloned());
               warnings.extend(self.dispatch_warning());
               warnings
@@ -32206,7 +33159,7 @@ module {
 
           /// For people: what, and how it is.
           fn lines(&self, context: &Context, now: u64) -> Vec<(&'static str, String)> {
-              let mut lines = vec![("receiver", self.receiver_text())];
+              let mut lines = vec![("receiver", self.receiver_text(context))];
               let sources: Vec<String> = self.sources.iter().map(source_text).collect();
               lines.push((
                   "sources",
@@ -32263,7 +33216,7 @@ module {
               lines
           }
 
-          fn receiver_text(&self) -> String {
+          fn receiver_text(&self, context: &Context) -> String {
               let Some(said) = &self.receiver else {
                   return NO_INBOX.to_owned();
               };
@@ -32272,9 +33225,8 @@ module {
               if self.is_running {
                   format!("runs as pid {pid} since {}, version {}", text("startedAt"), text("version"))
               } else {
-                  "does not run; start it with `agent-box up` or `agent-box webhook serve`; what comes \
-                   meanwhile is not taken in"
-                      .to_owned()
+                  let starter = receiver::starter(context);
+                  format!("does not run; start it with {starter}; what comes meanwhile is not taken in")
               }
           }
 
@@ -32315,6 +33267,45 @@ module {
           format!("{}: {} waiting{oldest}{left_out}", queue.session.key, queue.waiting)
       }
     '';
+    "crates/webhook/src/cli/inbox.rs" = ''
+      //! The inbox as verbs look at it: beside the receiver and without one.
+
+      use rusqlite::ErrorCode;
+
+      use super::Context;
+      use super::print::chain;
+      use crate::inbox::{InboxError, Look, ReadOnly};
+
+      /// Looks at it; `None` if none was ever made.
+      ///
+      /// # Errors
+      /// The look's own; damage names the file and the next step, wherever in it that was found.
+      pub(crate) fn look<T>(
+          context: &Context,
+          look: impl FnOnce(&Look) -> Result<T, InboxError>,
+      ) -> Result<Option<T>, InboxError> {
+          let path = context.paths.inbox();
+          let looked = ReadOnly::open(&path).and_then(|it| it.map(|it| it.look(look)).transpose());
+          looked.map_err(|error| {
+              if !is_damage(&error) {
+                  return error;
+              }
+              // Opening it found nothing wrong, but no version wrote what it holds.
+              InboxError::Damaged { path, what: chain(&error) }
+          })
+      }
+
+      fn is_damage(error: &InboxError) -> bool {
+          match error {
+              InboxError::Unreadable(_) => true,
+              // A table or column that is not there; SQLite has no number for that.
+              InboxError::Database(error) => {
+                  matches!(error.sqlite_error_code(), None | Some(ErrorCode::Unknown))
+              }
+              _ => false,
+          }
+      }
+    '';
     "crates/webhook/src/cli/print.rs" = ''
       //! What people and programs read of the webhook verbs, and the exit codes.
       #![expect(clippy::print_stderr, reason = "this module is the verbs' voice")]
@@ -32323,7 +33314,7 @@ module {
       use std::fmt::Write as _;
       use std::io::{IsTerminal as _, Write as _};
 
-      use agent_box_event::{Cut, sanitize};
+      use agent_box_event::{Cut, Line, sanitize};
       use serde_json::Value;
 
       /// Done.
@@ -32336,6 +33327,12 @@ module {
       /// One line for people; whatever is in it, it steers no terminal and stays one line.
       pub(crate) fn line(text: &str) {
           put(&sanitize(text, Cut::NONE));
+      }
+
+      /// One line about an event. Its marks are ours and stay, which no text that is given to
+      /// [`line`] can say of itself.
+      pub(crate) fn event(before: &str, line: &Line) {
+          put(&format!("{}{}", sanitize(before, Cut::NONE), line.as_str()));
       }
 
       /// One line of warning, on stderr.
@@ -32558,6 +33555,66 @@ module {
           out.flush()
       }
     '';
+    "crates/webhook/src/cli/receiver.rs" = ''
+      //! The receiver, seen from outside: whether one runs, and what somebody should mend.
+
+      use agent_box_session::WebhookPaths;
+      use agent_box_session::paths::Paths;
+
+      use super::print::chain;
+      use super::{Context, inbox};
+      use crate::disk::FileLock;
+      use crate::ingress::Sources;
+
+      /// Whether a receiver runs. It holds the inbox as long as it lives; a number in a file outlives it,
+      /// and may be another program's by now.
+      pub(crate) fn is_running(paths: &WebhookPaths) -> bool {
+          let lock = paths.inbox_lock();
+          // A receiver that starts in this moment tries for longer than a look takes.
+          lock.exists() && matches!(FileLock::try_acquire(&lock), Ok(None))
+      }
+
+      /// What starts one, as commands between backquotes.
+      pub(crate) fn starter(context: &Context) -> String {
+          let user = &context.user;
+          if Paths::system_runtime(user).is_dir() {
+              return format!("`systemctl start agent-box-webhook-{user}`");
+          }
+          "`agent-box up` or `agent-box webhook serve`".to_owned()
+      }
+
+      /// What is wrong with who may send.
+      pub(crate) fn source_problems(sources: &Sources) -> Vec<String> {
+          let each = sources.iter().flat_map(|source| {
+              source.problems.iter().map(|problem| format!("source {}: {problem}", source.name))
+          });
+          sources.problems.iter().cloned().chain(each).collect()
+      }
+
+      /// What somebody should mend so that webhooks have their effect; nothing where they were never set
+      /// up.
+      pub fn concerns(context: &Context) -> Vec<String> {
+          // Its counters and queues stand in every table that decides what happens next.
+          let looked = inbox::look(context, |look| Ok((look.counters()?, look.waiting_sessions()?)));
+          let damage = looked.err().map(|error| chain(&error));
+          let mut concerns = Vec::new();
+          // What cannot even be looked for is there as well.
+          if !matches!(context.paths.sources().try_exists(), Ok(false)) {
+              let sources = Sources::read(&context.paths);
+              concerns.extend(source_problems(&sources));
+              // With a damaged inbox none can.
+              let is_wanted = sources.iter().next().is_some() && damage.is_none();
+              if is_wanted && !is_running(&context.paths) {
+                  concerns.push(format!(
+                      "no webhook receiver runs, so nothing that is sent is taken in; start one with {}",
+                      starter(context)
+                  ));
+              }
+          }
+          concerns.extend(damage);
+          concerns
+      }
+    '';
     "crates/webhook/src/cli/serve.rs" = ''
       //! The daemon as a verb.
 
@@ -32623,7 +33680,7 @@ module {
           #[command(after_help = "\
       Examples:
         agent-box webhook emit github '{\"repository\":{\"full_name\":\"o/r\"}}' --event push
-        agent-box webhook emit github - --event workflow_run < failed-run.json
+        agent-box webhook emit github failed-run.json --event workflow_run
 
       Exit codes: 0 stored, 1 something failed or was refused, 2 misused or no JSON.")]
           Emit(Emit),
@@ -32693,8 +33750,8 @@ module {
       pub(crate) struct Emit {
           /// As which source
           source: String,
-          /// The body, byte for byte; `-` reads it from stdin
-          #[arg(default_value = "{}", value_name = "JSON")]
+          /// The body, byte for byte, or the file that holds it; `-` reads it from stdin
+          #[arg(default_value = "{}", value_name = "JSON|FILE")]
           body: String,
           /// What happened, for sources that say so in a header
           #[arg(long, value_name = "KIND")]
@@ -32776,10 +33833,12 @@ module {
     "crates/webhook/src/cli/sources/emit.rs" = ''
       //! `emit`: a signed body for the receiver of this machine.
 
-      use std::io::Read as _;
+      use std::fs::File;
+      use std::io::{self, Read};
       use std::path::PathBuf;
 
       use agent_box_session::env;
+      use serde::de::IgnoredAny;
       use serde_json::{Value, json};
 
       use super::super::print::{self, DONE, FAILED, MISUSED};
@@ -32797,16 +33856,10 @@ module {
               Ok(name) => name,
               Err(code) => return Ok(code),
           };
-          let body = if emit.body == "-" {
-              let mut body = Vec::new();
-              std::io::stdin().take(MAX_BODY).read_to_end(&mut body)?;
-              body
-          } else {
-              emit.body.clone().into_bytes()
+          let body = match body(&emit.body) {
+              Ok(body) => body,
+              Err(reason) => return Ok(print::refuse(MISUSED, &reason)),
           };
-          if let Err(error) = serde_json::from_slice::<Value>(&body) {
-              return Ok(print::refuse(MISUSED, &format!("the body is no JSON ({error})")));
-          }
           let sources = Sources::read(&context.paths);
           let settings = match signing(&sources, Some(name.as_str())) {
               Ok(settings) => settings,
@@ -32838,10 +33891,34 @@ module {
           Ok(print::refuse(FAILED, &format!("the receiver says {} {}", answer.status, answer.text)))
       }
 
+      /// The body that a word stands for, or why there is none. What is JSON is no file's name.
+      fn body(word: &str) -> Result<Vec<u8>, String> {
+          let is_json = |bytes: &[u8]| serde_json::from_slice::<IgnoredAny>(bytes).map(drop);
+          let (place, opened): (_, io::Result<Box<dyn Read>>) = match is_json(word.as_bytes()) {
+              Ok(()) => return Ok(word.as_bytes().to_owned()),
+              Err(_) if word == "-" => ("stdin", Ok(Box::new(io::stdin()))),
+              Err(error) => match File::open(word) {
+                  Err(missing) if missing.kind() == io::ErrorKind::NotFound => {
+                      return Err(format!(
+                          "`{}` is neither JSON ({error}) nor a file; give the body itself, a file that \
+                           holds it, or `-` for standard input",
+                          word.chars().take(80).collect::<String>()
+                      ));
+                  }
+                  opened => (word, opened.map(|file| Box::new(file) as _)),
+              },
+          };
+          let mut body = Vec::new();
+          let read = opened.and_then(|it| it.take(MAX_BODY).read_to_end(&mut body));
+          read.map_err(|error| format!("{place}: cannot be read ({error})"))?;
+          is_json(&body).map_err(|error| format!("{place}: the body is no JSON ({error})"))?;
+          Ok(body)
+      }
+
       /// 16 hexadecimal digits.
-      pub(super) fn random_id() -> std::io::Result<String> {
+      pub(super) fn random_id() -> io::Result<String> {
           let mut bytes = [0; 8];
-          getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+          getrandom::fill(&mut bytes).map_err(io::Error::other)?;
           Ok(format!("{:016x}", u64::from_be_bytes(bytes)))
       }
 
@@ -33664,10 +34741,9 @@ module {
       }
     '';
     "crates/webhook/src/clock.rs" = ''
-      //! The wall clock; everything else takes the time as an argument. And the waiting of verbs, which
-      //! have nobody else to serve meanwhile.
+      //! The wall clock; everything else takes the time as an argument.
 
-      use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+      use std::time::{SystemTime, UNIX_EPOCH};
 
       /// Milliseconds since 1970; a clock before that reads as 0.
       #[expect(clippy::disallowed_methods, reason = "the one clock of this crate")]
@@ -33675,129 +34751,64 @@ module {
           let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
           u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
       }
-
-      /// A point of the monotonic clock up to which a verb waits.
-      #[derive(Clone, Copy, Debug)]
-      pub(crate) struct Deadline(Instant);
-
-      impl Deadline {
-          #[expect(clippy::disallowed_methods, reason = "the one clock of this crate")]
-          pub(crate) fn after(wait: Duration) -> Self {
-              Self(Instant::now() + wait)
-          }
-
-          #[expect(clippy::disallowed_methods, reason = "the one clock of this crate")]
-          pub(crate) fn has_passed(self) -> bool {
-              Instant::now() >= self.0
-          }
-      }
-
-      /// Waits between two looks at something that no event announces, as a lock.
-      #[expect(clippy::disallowed_methods, reason = "callers bound the number of looks by a deadline")]
-      pub(crate) fn pause(wait: Duration) {
-          std::thread::sleep(wait);
-      }
     '';
     "crates/webhook/src/disk.rs" = ''
-      //! How files that others write too are read, replaced and locked.
+      //! The files of this crate's state directory: what they are read as, and with which mode they are
+      //! written.
 
       mod cached;
-      mod lock;
-      mod replace;
 
-      use std::fs::{DirBuilder, File, OpenOptions};
-      use std::io::{self, Read as _};
-      use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-      use std::path::{Path, PathBuf};
+      use std::io;
+      use std::path::Path;
 
-      use rustix::fs::OFlags;
-      use thiserror::Error;
+      pub(crate) use agent_box_disk::{
+          EditLock, FileLock, Holder, IoError, LockError, Stamp, make_private_directory, open, remove,
+      };
+      use agent_box_disk::{Replacement, behind_link, parent};
 
       pub(crate) use cached::Cached;
-      pub(crate) use lock::{FileLock, LockError};
-      pub(crate) use replace::{remove, replace};
 
-      /// A file or directory could not be used.
-      #[derive(Debug, Error)]
-      #[error("cannot {what} {}", path.display())]
-      pub struct IoError {
-          what: &'static str,
-          path: PathBuf,
-          #[source]
-          source: io::Error,
-      }
-
-      impl IoError {
-          /// For `map_err`: what was tried, and on what.
-          pub(crate) fn on(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-              let path = path.to_owned();
-              move |source| Self { what, path, source }
-          }
-      }
-
-      /// More than this is in no file of ours that people edit.
-      const MAX_BYTES: u64 = 8 * 1024 * 1024;
-
-      /// Opens a file that is one.
-      ///
-      /// UNTRUSTED: agents can write in our directory; a named pipe there must not make the daemon wait
-      /// for ever (`what_is_no_file_is_said_and_holds_nobody_up`).
-      pub(crate) fn open(path: &Path) -> io::Result<File> {
-          let flags = OFlags::NONBLOCK.bits().cast_signed();
-          let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-          if file.metadata()?.is_file() {
-              return Ok(file);
-          }
-          Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
-      }
+      /// More MiB than this are in no file of ours that people edit.
+      const MOST_MIB: u64 = 8;
 
       /// All of a file that people edit.
       pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
-          read_all(&mut open(path)?)
+          agent_box_disk::read(path, MOST_MIB)
       }
 
-      fn read_all(file: &mut File) -> io::Result<Vec<u8>> {
-          let mut bytes = Vec::new();
-          let count = file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-          if count as u64 > MAX_BYTES {
-              return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 8 MiB"));
-          }
-          Ok(bytes)
-      }
-
-      /// Makes a directory that is its owner's alone, and those above it; one that is there stays as it
-      /// is.
-      pub(crate) fn make_private_directory(path: &Path) -> Result<(), IoError> {
-          if path.is_dir() {
-              return Ok(());
-          }
-          let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-          made.map_err(IoError::on("make the directory", path))
+      /// Replaces a file durably, or makes it; behind a symbolic link the file that it names.
+      pub(crate) fn replace(path: &Path, mode: u32, bytes: &[u8]) -> Result<(), IoError> {
+          let target = behind_link(path)?;
+          let directory = parent(&target);
+          make_private_directory(directory)?;
+          let mut new = Replacement::new(&target, directory)?;
+          new.write(bytes)?;
+          new.set_mode(mode)?;
+          new.finish()
       }
 
       #[cfg(test)]
       mod tests {
+          use std::os::unix::fs::MetadataExt as _;
+
           use super::*;
 
           #[test]
-          fn what_is_no_file_is_said_and_holds_nobody_up() {
+          fn a_file_is_replaced_whole_with_its_mode_and_nothing_is_left_beside_it() {
               let directory = tempfile::tempdir().unwrap();
-              let pipe = directory.path().join("pipe");
-              rustix::fs::mknodat(
-                  rustix::fs::CWD,
-                  &pipe,
-                  rustix::fs::FileType::Fifo,
-                  rustix::fs::Mode::RUSR,
-                  0,
-              )
-              .unwrap();
-              for path in [&pipe, directory.path()] {
-                  let error = read(path).unwrap_err().to_string();
-                  assert!(error.contains("not a regular file"), "{error}");
-              }
-              let large = directory.path().join("large");
-              File::create(&large).unwrap().set_len(MAX_BYTES + 1).unwrap();
-              assert!(read(&large).unwrap_err().to_string().contains("larger than 8 MiB"));
+              let state = directory.path().join("a/b");
+              let path = state.join("file");
+              replace(&path, 0o600, b"one").unwrap();
+              let link = directory.path().join("link");
+              std::os::unix::fs::symlink(&path, &link).unwrap();
+              replace(&link, 0o644, b"two").unwrap();
+              assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+              assert_eq!(read(&path).unwrap(), b"two");
+              assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o644);
+              assert_eq!(state.metadata().unwrap().mode() & 0o777, 0o700);
+              assert_eq!(std::fs::read_dir(&state).unwrap().count(), 1);
+              std::fs::File::create(&path).unwrap().set_len((MOST_MIB << 20) + 1).unwrap();
+              assert!(read(&path).unwrap_err().to_string().contains("larger than 8 MiB"));
           }
       }
     '';
@@ -33805,31 +34816,24 @@ module {
       //! What a file said, read again when the file changed.
 
       use std::io;
-      use std::os::unix::fs::MetadataExt as _;
       use std::path::{Path, PathBuf};
 
-      use super::{open, read_all};
+      use agent_box_disk::{open, read_all};
 
-      /// A file younger than this may change once more without looking changed: clocks of file systems
-      /// are coarse.
-      const UNSETTLED_MS: u64 = 50;
+      use super::{MOST_MIB, Stamp};
 
       /// A file's content as its reader understands it.
       #[derive(Debug)]
       pub(crate) struct Cached<T> {
           path: PathBuf,
-          seen: Option<(Seen, T)>,
+          /// A look that cannot be told from a later change is none.
+          seen: Option<(Option<Seen>, T)>,
       }
 
       #[derive(Clone, Copy, Debug, PartialEq, Eq)]
       enum Seen {
           Absent,
-          /// Inode and device, times of content and inode, size.
-          File {
-              inode: (u64, u64),
-              changed: [(i64, i64); 2],
-              size: u64,
-          },
+          File(Stamp),
       }
 
       impl<T> Cached<T> {
@@ -33849,13 +34853,11 @@ module {
               understand: impl FnOnce(io::Result<Vec<u8>>, Option<T>) -> T,
           ) -> &T {
               let there = look(&self.path);
-              let is_same = self.seen.as_ref().is_some_and(|(seen, _)| Some(*seen) == there);
+              let is_same = self.seen.as_ref().is_some_and(|(seen, _)| seen.is_some() && *seen == there);
               if !is_same {
                   let before = self.seen.take().map(|(_, value)| value);
                   let (seen, bytes) = read(&self.path);
                   let seen = seen.filter(|seen| seen.is_settled(now_ms));
-                  // A look that cannot be told from a later change is forgotten at once.
-                  let seen = seen.unwrap_or(Seen::File { inode: (0, 0), changed: [(0, 0); 2], size: 0 });
                   return &self.seen.insert((seen, understand(bytes, before))).1;
               }
               &self.seen.as_ref().expect("BUG: it was just compared").1
@@ -33863,27 +34865,18 @@ module {
       }
 
       impl Seen {
-          fn of(meta: &std::fs::Metadata) -> Self {
-              Self::File {
-                  inode: (meta.dev(), meta.ino()),
-                  changed: [(meta.mtime(), meta.mtime_nsec()), (meta.ctime(), meta.ctime_nsec())],
-                  size: meta.size(),
+          fn is_settled(self, now_ms: u64) -> bool {
+              match self {
+                  Self::Absent => true,
+                  Self::File(stamp) => stamp.is_settled(now_ms),
               }
-          }
-
-          fn is_settled(&self, now_ms: u64) -> bool {
-              let Self::File { changed, .. } = self else { return true };
-              changed.iter().all(|(seconds, nanos)| {
-                  let ms = seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
-                  u64::try_from(ms).unwrap_or(0).saturating_add(UNSETTLED_MS) <= now_ms
-              })
           }
       }
 
       /// `None` for what cannot be looked at; that is tried again each time.
       fn look(path: &Path) -> Option<Seen> {
           match std::fs::metadata(path) {
-              Ok(meta) => Some(Seen::of(&meta)),
+              Ok(meta) => Some(Seen::File(Stamp::from(&meta))),
               Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Seen::Absent),
               Err(_) => None,
           }
@@ -33898,8 +34891,8 @@ module {
               Err(error) => return (None, Err(error)),
           };
           // Before it is read: a change meanwhile then shows at the next look.
-          let seen = file.metadata().ok().map(|meta| Seen::of(&meta));
-          (seen, read_all(&mut file))
+          let seen = file.metadata().ok().map(|meta| Seen::File(Stamp::from(&meta)));
+          (seen, read_all(&mut file, MOST_MIB))
       }
 
       #[cfg(test)]
@@ -33907,6 +34900,7 @@ module {
           use std::cell::Cell;
           use std::fs::File;
           use std::io::{Seek as _, SeekFrom, Write as _};
+          use std::os::unix::fs::MetadataExt as _;
 
           use super::*;
           use crate::disk::replace;
@@ -33967,267 +34961,6 @@ module {
           }
       }
     '';
-    "crates/webhook/src/disk/lock.rs" = ''
-      //! flock(2) on a file beside what it guards: waiting with a deadline, and who is in the way.
-
-      use std::fmt;
-      use std::fs::{File, OpenOptions, TryLockError};
-      use std::io;
-      use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-      use std::path::{Path, PathBuf};
-      use std::time::Duration;
-
-      use thiserror::Error;
-
-      use super::{IoError, open};
-      use crate::clock::{Deadline, pause};
-
-      /// Who holds a lock, as far as it can be seen from here.
-      #[derive(Clone, Debug, Default, PartialEq, Eq)]
-      pub struct Holder {
-          /// Its process id; `None` if it lives where we cannot see (another container).
-          pub pid: Option<u32>,
-          /// Its program.
-          pub program: Option<String>,
-      }
-
-      impl fmt::Display for Holder {
-          fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-              match (self.pid, &self.program) {
-                  (Some(pid), Some(program)) => write!(f, "pid {pid} ({program})"),
-                  (Some(pid), None) => write!(f, "pid {pid}"),
-                  (None, _) => f.write_str("a process that cannot be seen from here"),
-              }
-          }
-      }
-
-      /// A lock was not had. Nothing was written.
-      #[derive(Debug, Error)]
-      pub enum LockError {
-          /// Somebody else kept it for the whole time.
-          #[error(
-              "{} is locked by {holder}, still after {seconds} s; let it finish or end it",
-              path.display()
-          )]
-          Held {
-              /// The lock file.
-              path: PathBuf,
-              /// In whose hands it is.
-              holder: Holder,
-              /// How long it was waited for.
-              seconds: u64,
-          },
-          /// The lock file cannot be used.
-          #[error(transparent)]
-          Io(#[from] IoError),
-      }
-
-      /// An exclusive lock, held until dropped.
-      #[derive(Debug)]
-      pub(crate) struct FileLock {
-          _file: File,
-      }
-
-      impl FileLock {
-          /// Waits for the lock for at most `wait`; blocks the thread.
-          pub(crate) fn acquire(path: &Path, wait: Duration) -> Result<Self, LockError> {
-              let deadline = Deadline::after(wait);
-              let mut step = Duration::from_micros(200);
-              loop {
-                  if let Some(lock) = Self::try_acquire(path)? {
-                      return Ok(lock);
-                  }
-                  if deadline.has_passed() {
-                      let (path, holder) = (path.to_owned(), holder_of(path));
-                      return Err(LockError::Held { path, holder, seconds: wait.as_secs() });
-                  }
-                  pause(step);
-                  step = (step * 2).min(Duration::from_millis(10));
-              }
-          }
-
-          /// Takes the lock if nobody has it.
-          pub(crate) fn try_acquire(path: &Path) -> Result<Option<Self>, IoError> {
-              loop {
-                  let file = open_lock(path).map_err(IoError::on("open the lock", path))?;
-                  match file.try_lock() {
-                      Ok(()) => {}
-                      Err(TryLockError::WouldBlock) => return Ok(None),
-                      Err(TryLockError::Error(source)) => return Err(IoError::on("lock", path)(source)),
-                  }
-                  let ours = file.metadata().map_err(IoError::on("look at the lock", path))?;
-                  // Replaced or removed since it was opened, the others would lock another file.
-                  let is_current = std::fs::metadata(path)
-                      .is_ok_and(|there| there.ino() == ours.ino() && there.dev() == ours.dev());
-                  if is_current {
-                      return Ok(Some(Self { _file: file }));
-                  }
-              }
-          }
-      }
-
-      fn open_lock(path: &Path) -> io::Result<File> {
-          match open(path) {
-              Err(error) if error.kind() == io::ErrorKind::NotFound => OpenOptions::new()
-                  .read(true)
-                  .write(true)
-                  .create(true)
-                  .truncate(false)
-                  .mode(0o600)
-                  .open(path),
-              result => result,
-          }
-      }
-
-      /// Looks up in `/proc/locks` who holds `path`.
-      pub(crate) fn holder_of(path: &Path) -> Holder {
-          let Ok(meta) = std::fs::metadata(path) else { return Holder::default() };
-          // The kernel hands the table out in pieces, and a lock may move between two of them.
-          let look = || {
-              let table = std::fs::read_to_string("/proc/locks").ok()?;
-              find_holder(&table, meta.dev(), meta.ino())
-          };
-          let Some(pid) = (0..3).find_map(|_| look()) else { return Holder::default() };
-          Holder { pid: Some(pid), program: program_of(pid) }
-      }
-
-      /// The holder's pid in the text of `/proc/locks`, whose lines read
-      /// `7: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF` (waiters have `->` as second word).
-      fn find_holder(table: &str, device: u64, inode: u64) -> Option<u32> {
-          let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-          let wanted = format!("{major:02x}:{minor:02x}:{inode}");
-          let inode_only = format!(":{inode}");
-          let holders = || {
-              table.lines().filter_map(|line| {
-                  let words: Vec<&str> = line.split_whitespace().collect();
-                  (words.get(1) == Some(&"FLOCK")).then(|| Some((*words.get(5)?, *words.get(4)?)))?
-              })
-          };
-          // File systems with a device number per subvolume show another one here than stat(2) does.
-          let by_inode = || holders().find(|(file, _)| file.ends_with(&inode_only));
-          let (_, pid) = holders().find(|(file, _)| *file == wanted).or_else(by_inode)?;
-          pid.parse().ok().filter(|pid| *pid != 0)
-      }
-
-      fn program_of(pid: u32) -> Option<String> {
-          let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-          let first = line.split(|byte| *byte == 0).next().filter(|word| !word.is_empty())?;
-          let text = String::from_utf8_lossy(first);
-          Some(text.rsplit('/').next().unwrap_or(&text).to_owned())
-      }
-
-      #[cfg(test)]
-      mod tests {
-          use super::*;
-
-          #[test]
-          fn the_holder_of_a_lock_is_named() {
-              let directory = tempfile::tempdir().unwrap();
-              let path = directory.path().join("lock");
-              let held = FileLock::acquire(&path, Duration::ZERO).unwrap();
-              let error = FileLock::acquire(&path, Duration::from_millis(20)).unwrap_err().to_string();
-              assert!(error.contains(&format!("pid {} (", std::process::id())), "{error}");
-              drop(held);
-              assert!(FileLock::try_acquire(&path).unwrap().is_some());
-          }
-
-          #[test]
-          fn the_holder_is_read_from_the_lock_table() {
-              let table = "1: POSIX  ADVISORY  WRITE 11 fe:00:77 0 EOF\n\
-                           2: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF\n\
-                           2: -> FLOCK  ADVISORY  WRITE 99 fe:00:1234 0 EOF\n";
-              let device = rustix::fs::makedev(0xfe, 0);
-              assert_eq!(find_holder(table, device, 1234), Some(4711));
-              assert_eq!(find_holder(table, rustix::fs::makedev(0, 1), 1234), Some(4711));
-              assert_eq!(find_holder(table, device, 77), None);
-          }
-      }
-    '';
-    "crates/webhook/src/disk/replace.rs" = ''
-      //! The one way a file is replaced: unique temporary file, fsync, rename, fsync of the directory.
-
-      use std::fs::{File, Permissions};
-      use std::io::{self, Write as _};
-      use std::os::unix::fs::PermissionsExt as _;
-      use std::path::{Path, PathBuf};
-
-      use super::{IoError, make_private_directory};
-
-      /// Replaces a file durably, or makes it; behind a symbolic link the file that it names.
-      pub(crate) fn replace(path: &Path, mode: u32, bytes: &[u8]) -> Result<(), IoError> {
-          let target = behind_link(path)?;
-          let directory = target.parent().unwrap_or(Path::new("/"));
-          make_private_directory(directory)?;
-          let name = path.file_name().unwrap_or_default().to_string_lossy();
-          let mut temp = tempfile::Builder::new()
-              .prefix(&format!(".{name}."))
-              .suffix(".tmp")
-              .permissions(Permissions::from_mode(0o600))
-              .tempfile_in(directory)
-              .map_err(IoError::on("create a temporary file for", path))?;
-          temp.write_all(bytes).map_err(IoError::on("write", path))?;
-          let set = temp.as_file().set_permissions(Permissions::from_mode(mode));
-          set.map_err(IoError::on("set the mode of", path))?;
-          temp.as_file().sync_all().map_err(IoError::on("flush", path))?;
-          temp.persist(&target).map_err(|error| IoError::on("replace", path)(error.error))?;
-          sync(directory)
-      }
-
-      /// Removes a file durably; one that is gone already is fine.
-      pub(crate) fn remove(path: &Path) -> Result<(), IoError> {
-          match std::fs::remove_file(path) {
-              Ok(()) => sync(path.parent().unwrap_or(Path::new("/"))),
-              Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-              Err(error) => Err(IoError::on("remove", path)(error)),
-          }
-      }
-
-      fn behind_link(path: &Path) -> Result<PathBuf, IoError> {
-          match std::fs::symlink_metadata(path) {
-              Ok(meta) if meta.is_symlink() => {}
-              _ => return Ok(path.to_owned()),
-          }
-          match std::fs::canonicalize(path) {
-              // What it names does not exist yet; the link still says where it goes.
-              Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                  let target = std::fs::read_link(path).map_err(IoError::on("read the link", path))?;
-                  Ok(path.parent().unwrap_or(Path::new("/")).join(target))
-              }
-              result => result.map_err(IoError::on("follow the link", path)),
-          }
-      }
-
-      fn sync(directory: &Path) -> Result<(), IoError> {
-          let synced = File::open(directory).and_then(|handle| handle.sync_all());
-          synced.map_err(IoError::on("flush the directory", directory))
-      }
-
-      #[cfg(test)]
-      mod tests {
-          use std::os::unix::fs::MetadataExt as _;
-
-          use super::*;
-
-          #[test]
-          fn a_file_is_replaced_whole_with_its_mode_and_nothing_is_left_beside_it() {
-              let directory = tempfile::tempdir().unwrap();
-              let state = directory.path().join("a/b");
-              let path = state.join("file");
-              replace(&path, 0o600, b"one").unwrap();
-              let link = directory.path().join("link");
-              std::os::unix::fs::symlink(&path, &link).unwrap();
-              replace(&link, 0o644, b"two").unwrap();
-              assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
-              assert_eq!(std::fs::read(&path).unwrap(), b"two");
-              assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o644);
-              assert_eq!(state.metadata().unwrap().mode() & 0o777, 0o700);
-              assert_eq!(std::fs::read_dir(&state).unwrap().count(), 1);
-              remove(&path).unwrap();
-              remove(&path).unwrap();
-              assert!(!path.exists());
-          }
-      }
-    '';
     "crates/webhook/src/engine.rs" = ''
       //! What becomes of stored deliveries: matching, dispatch, the spawn wrapper.
       //!
@@ -34237,7 +34970,7 @@ module {
       //!                                                        peers           dispatch (pure)
       //!                                                                                │
       //!  1 freeze   the batch and its text are on disk                  webhook.frozen
-      //!  2 attempt  the run is counted, before it begins                webhook.attempted
+      //!  2 attempt  that it begins is on disk, before it does            webhook.attempted
       //!  3 run      the wrapper claims the batch and writes the registry; webhook.spawned
       //!  4 settle   what the wrapper answered is on disk                webhook.settled
       //! ```
@@ -34279,7 +35012,7 @@ module {
       use crate::now_ms;
       use crate::serve::over;
 
-      pub(crate) use message::{draw, text_of_left_out};
+      pub(crate) use message::{draw, marked, text_of_left_out};
       pub(crate) use roster::{Addressee, Roster};
       pub(crate) use standing::{Sign, Standing};
       pub use wrapper::Wrapper;
@@ -34347,8 +35080,12 @@ module {
           roster_pause_ms: u64,
           /// The wrapper said that the box is full, and nothing has changed since.
           is_full: bool,
+          /// Whether new batches have numbers that no claim in the session list has.
+          are_numbers_known: bool,
           runs: JoinSet<Ran>,
           running: BTreeMap<u64, Topic>,
+          /// Batches that the state of the session list held, and how many changes had been seen then.
+          held: BTreeMap<u64, u64>,
           /// What was recorded as the reason why each delivery waits.
           reasons: HashMap<u64, WaitReason>,
           /// Deliveries that wait for a claim, and whether that is to be asked again.
@@ -34385,8 +35122,10 @@ module {
                   roster_at_ms: 0,
                   roster_pause_ms: TICK_MS,
                   is_full: false,
+                  are_numbers_known: false,
                   runs: JoinSet::new(),
                   running: BTreeMap::new(),
+                  held: BTreeMap::new(),
                   reasons: HashMap::new(),
                   claimed: BTreeSet::new(),
                   are_claims_stale: true,
@@ -34456,7 +35195,7 @@ module {
               if is_start {
                   return self.rerun_frozen(now).await.map(|()| now);
               }
-              self.look_around(now).await;
+              self.look_around(now).await?;
               self.keep_house(now).await?;
               self.match_all().await?;
               let wake_ms = self.dispatch(now_ms()).await?;
@@ -35062,6 +35801,13 @@ module {
               if rules.is_blind {
                   return Ok(retry_ms);
               }
+              if !self.are_numbers_known && self.parts.wrapper.program.is_file() {
+                  // Without the list nobody knows which batches have their session.
+                  let waiting = view.lanes.iter().flat_map(|lane| &lane.waiting);
+                  let reasons = waiting.map(|it| (it.sequence, WaitReason::Sessions)).collect();
+                  self.record_reasons(reasons, now).await?;
+                  return Ok(retry_ms);
+              }
               let sessions = self.session_filters(&rules);
               self.ask_claimed(&view.leases, &rules, &sessions, now).await?;
               let lanes = self.open_lanes(view.lanes, &busy);
@@ -35259,13 +36005,18 @@ module {
                   return;
               }
               for batch in frozen {
-                  if batch.not_before_ms <= now && !self.running.contains_key(&batch.id.number) {
+                  // What the list's state held is asked again once that may have changed.
+                  let seen = self.held.get(&batch.id.number);
+                  let is_due =
+                      batch.not_before_ms <= now || seen.is_some_and(|seen| *seen != self.changes);
+                  if is_due && !self.running.contains_key(&batch.id.number) {
                       self.start(batch);
                   }
               }
           }
 
           fn start(&mut self, batch: FrozenBatch) {
+              self.held.remove(&batch.id.number);
               self.running.insert(batch.id.number, batch.topic.clone());
               let (inbox, wrapper) = (self.inbox.clone(), self.parts.wrapper.clone());
               self.runs.spawn(hand_over(inbox, wrapper, batch, self.changes));
@@ -35306,10 +36057,14 @@ module {
                       NextStep::Settled => tx.settle(batch, &answer, now),
                       NextStep::Wait => tx.defer(batch, now, now),
                       NextStep::RetryAt(at) => tx.retry_at(batch, at, &reason, now),
+                      NextStep::HoldUntil(at) => tx.hold(batch, at, &reason, now),
                       NextStep::Park => tx.park(batch, &reason, now),
                   })
                   .await?;
               agent_box_testpoint::hit("webhook.settled");
+              if let NextStep::HoldUntil(_) = step {
+                  self.held.insert(batch.number, changes);
+              }
               // A slot that was freed while the wrapper refused is not waited for.
               self.is_full |= step == NextStep::Wait && changes == self.changes;
               if step == NextStep::Settled {
@@ -35394,6 +36149,7 @@ module {
               note: batch.note,
               count: batch.members.len() as u64,
               is_assigned: batch.is_assigned,
+              objects: batch.objects,
               asker: myself(),
           };
           let run = wrapper.spawn(&request, batch.text).await;
@@ -35411,10 +36167,10 @@ module {
 
       use std::sync::Arc;
 
-      use agent_box_event::Claim;
+      use agent_box_event::{BatchId, Claim};
 
       use super::{Engine, Sign, TICK_MS};
-      use crate::inbox::InboxError;
+      use crate::inbox::{InboxError, Tx};
       use crate::now_ms;
 
       /// After a change of the launch records, sessions are asked for at most so often.
@@ -35429,7 +36185,7 @@ module {
 
       impl Engine {
           /// Asks which sessions there are, if that may have changed.
-          pub(super) async fn look_around(&mut self, now: u64) {
+          pub(super) async fn look_around(&mut self, now: u64) -> Result<(), InboxError> {
               let seen = self.watch.as_mut().map(super::SessionWatch::seen).unwrap_or_default();
               if seen.registry || seen.launches {
                   self.changes += 1;
@@ -35438,7 +36194,7 @@ module {
                   self.roster_at_ms = self.roster_at_ms.min(soon);
               }
               if now < self.roster_at_ms {
-                  return;
+                  return Ok(());
               }
               self.roster_at_ms = now.saturating_add(self.roster_pause_ms);
               self.roster_pause_ms = self.roster_pause_ms.saturating_mul(2).min(TICK_MS);
@@ -35448,6 +36204,7 @@ module {
               }
               match self.parts.wrapper.status().await {
                   Ok(status) => {
+                      self.number_on(&status.claimed).await?;
                       self.roster.status = Some(status);
                       self.blind = None;
                   }
@@ -35462,6 +36219,30 @@ module {
               // Whoever said that the box is full is asked again.
               self.is_full = false;
               self.publish_roster();
+              Ok(())
+          }
+
+          /// Sees to it that no new batch has the number of one that has its session. Once is enough:
+          /// nobody else can put the inbox back while this program has it.
+          async fn number_on(&mut self, claimed: &[BatchId]) -> Result<(), InboxError> {
+              if self.are_numbers_known {
+                  return Ok(());
+              }
+              let ids = claimed.to_vec();
+              let write = move |tx: &mut Tx<'_>| {
+                  let raised = ids.into_iter().map(|id| Ok((id, tx.number_above(id)?)));
+                  raised.collect::<Result<Vec<_>, InboxError>>()
+              };
+              for (id, is_news) in self.inbox.write(write).await? {
+                  if is_news {
+                      tracing::warn!(
+                          "the inbox is older than the session list, which knows batches up to {id}: it \
+                           was put back from a copy. What it held then may start a second time"
+                      );
+                  }
+              }
+              self.are_numbers_known = true;
+              Ok(())
           }
 
           fn publish_roster(&mut self) {
@@ -35578,7 +36359,7 @@ module {
                   }
                   // Whoever subscribed before an event came was listed before that: what the kernel has
                   // told by now is enough to know every session that can be meant.
-                  self.look_around(now_ms()).await;
+                  self.look_around(now_ms()).await?;
                   let rules = self.rules.now();
                   // A message without a session's id would reach whoever has its name next.
                   let are_unknown = rules.sessions.iter().any(|(key, _)| self.roster.is_unknown(key));
@@ -35740,6 +36521,16 @@ module {
           frame.render(SESSION_TEXT)
       }
 
+      /// A message as an agent reads it: marked if it may have been seen before.
+      pub(crate) fn marked(text: &str, is_repeated: bool) -> String {
+          let text = text.trim_end_matches('\n');
+          if is_repeated {
+              format!("[agent-box: this event was sent before and may have been seen]\n{text}")
+          } else {
+              text.to_owned()
+          }
+      }
+
       /// A batch's events, oldest first.
       pub(crate) fn text_for_batch(lines: Vec<Line>, fence: Fence) -> String {
           let mut frame = Frame::new(fence);
@@ -35864,7 +36655,7 @@ module {
               let sessions = sessions.iter().map(session).collect();
               Roster {
                   user: "alice".to_owned(),
-                  status: Some(Status { live: 0, max: 4, sessions }),
+                  status: Some(Status { live: 0, max: 4, sessions, claimed: Vec::new() }),
                   connected: BTreeSet::new(),
               }
           }
@@ -36291,7 +37082,7 @@ module {
       use agent_box_event::contract::Told as Said;
       use tokio::task::JoinError;
 
-      use super::{Engine, TICK_MS};
+      use super::{Engine, TICK_MS, marked};
       use crate::inbox::{InboxError, Look, SessionRef};
       use crate::now_ms;
 
@@ -36340,12 +37131,18 @@ module {
                       continue;
                   }
                   let numbers: Vec<u64> = messages.iter().map(|message| message.number).collect();
-                  let text: Vec<String> = messages.into_iter().map(|message| message.text).collect();
+                  let text: Vec<String> =
+                      messages.iter().map(|it| marked(&it.text, it.is_offered)).collect();
                   let attempt = self.attempts.entry(session.clone()).or_default();
                   attempt.is_running = true;
-                  let wrapper = self.parts.wrapper.clone();
+                  let (wrapper, inbox) = (self.parts.wrapper.clone(), self.inbox.clone());
                   self.tellings.spawn(async move {
-                      let said = wrapper.deliver(&id, text.join("\n")).await;
+                      // First: what nobody acknowledges afterwards may have been seen.
+                      let (offered, at) = (numbers.clone(), now_ms());
+                      let said = match inbox.write(move |tx| tx.offer(&offered, at)).await {
+                          Ok(()) => wrapper.deliver(&id, text.join("\n")).await,
+                          Err(error) => Err(error.to_string()),
+                      };
                       Told { session, numbers, said }
                   });
               }
@@ -36368,7 +37165,7 @@ module {
                       (attempt.failures, attempt.again_ms) = (0, None);
                       attempt.offered = numbers.last().copied().unwrap_or(attempt.offered);
                       tracing::info!(key = session.key, reason, "events wait for a session");
-                      Ok(())
+                      self.inbox.write(move |tx| tx.not_taken(&numbers)).await
                   }
                   // The next look at the sessions shows that it is gone, and ends its queue.
                   Ok(Said::Gone) => {
@@ -36741,8 +37538,11 @@ module {
                   let (_directory, wrapper) = wrapper(script, false);
                   wrapper.status().await
               };
-              let good = r#"[ "$*" = "status --json" ] && echo '{"hookSessions":{"live":1,"max":4},"sessions":[]}'"#;
-              assert_eq!(status(good).await, Ok(Status { live: 1, max: 4, sessions: Vec::new() }));
+              let good = r#"[ "$*" = "status --json" ] && echo '{"hookSessions":{"live":1,"max":4},"sessions":[],"claimedUpTo":[]}'"#;
+              assert_eq!(
+                  status(good).await,
+                  Ok(Status { live: 1, max: 4, sessions: Vec::new(), claimed: Vec::new() })
+              );
               assert!(status("echo '{}'").await.unwrap_err().contains("cannot be read"));
               assert_eq!(status("echo no registry >&2; exit 3").await, Err("no registry".to_owned()));
           }
@@ -36807,7 +37607,7 @@ module {
       use thiserror::Error;
 
       use super::{FilterFile, Owner};
-      use crate::disk::{self, FileLock, IoError, LockError};
+      use crate::disk::{self, EditLock, IoError, LockError};
       use crate::from_event_json;
 
       /// How long a writer waits for the others.
@@ -36852,7 +37652,7 @@ module {
       ) -> Result<Edited<T>, EditError> {
           let path = owner.path(paths);
           disk::make_private_directory(paths.state())?;
-          let _lock = FileLock::acquire(&paths.filters_lock(), LOCK_WAIT)?;
+          let _lock = EditLock::acquire(&paths.filters_lock(), LOCK_WAIT)?;
           let bytes = match disk::read(&path) {
               Ok(bytes) => Some(bytes),
               Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -37587,7 +38387,7 @@ module {
                   "filter..json",
                   "filter.a b.json",
                   "filter.alice-main.json.damaged-20261201T113117Z",
-                  ".filter.alice-main.json.x.tmp",
+                  ".agent-box-7-filter.alice-main.json.x",
                   "receiver.json",
               ] {
                   assert_eq!(Owner::of_file_name(other), None, "{other}");
@@ -37944,6 +38744,9 @@ module {
               (true, false) => remarks.push("include rule".to_owned()),
               (false, true) => remarks.push("exclude rule".to_owned()),
               (false, false) => {}
+          }
+          if !row.objects.is_empty() {
+              remarks.push("only what its session was started for".to_owned());
           }
           if row.renew_on_event {
               remarks.push("renewed by each event".to_owned());
@@ -38953,13 +39756,13 @@ module {
       //! Batches: frozen before the wrapper runs, and then settled, deferred or parked, each once.
       //!
       //! ```text
-      //!            ┌── attempt, retry_at ──┐
-      //! freeze ──▶ frozen ◀────────────────┘──▶ settle: settled   members spawned, lease begins
+      //!            ┌ attempt, retry_at, hold ┐
+      //! freeze ──▶ frozen ◀──────────────────┘▶ settle: settled   members spawned, lease begins
       //!                                    ├──▶ defer:  deferred  members wait in their lane again
       //!                                    └──▶ park:   parked    members failed
       //! ```
 
-      use agent_box_event::{BatchId, Object, Topic, contract::Answer};
+      use agent_box_event::{BatchId, Object, Topic, WaitReason, contract::Answer};
       use rusqlite::{Row, params};
 
       use super::look::{known, number, number_or_none, parsed, signed};
@@ -39007,7 +39810,7 @@ module {
           pub objects: Vec<Object>,
           /// When it was frozen.
           pub frozen_ms: u64,
-          /// How often the wrapper was started for it.
+          /// How many attempts were made, one that goes on included.
           pub attempts: u32,
           /// Not before this time again.
           pub not_before_ms: u64,
@@ -39035,9 +39838,9 @@ module {
           pub state: BatchState,
           /// When it was frozen.
           pub frozen_ms: u64,
-          /// How often the wrapper was started for it.
+          /// How many attempts were made, one that goes on included.
           pub attempts: u32,
-          /// When it was last started.
+          /// When the wrapper was last started for it.
           pub attempted_ms: Option<u64>,
           /// Not before this time again, if it is frozen.
           pub not_before_ms: u64,
@@ -39087,14 +39890,21 @@ module {
 
           /// The lowest batch that is not ended, else the one that will be frozen next.
           pub fn lowest_unsettled(&self) -> Result<BatchId, InboxError> {
-              let number = self.number(
-                  "SELECT COALESCE(
-                      (SELECT MIN(number) FROM batches WHERE state = 'frozen'),
-                      (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'batches'),
-                      1)",
-                  [],
-              )?;
+              let lowest =
+                  self.one("SELECT MIN(number) FROM batches WHERE state = 'frozen'", [], |row| {
+                      number_or_none(row, 0)
+                  })?;
+              let number = match lowest.flatten() {
+                  Some(lowest) => lowest,
+                  None => self.next_number()?,
+              };
               Ok(BatchId { inbox: self.id(), number })
+          }
+
+          /// What the batch that is frozen next is numbered.
+          fn next_number(&self) -> Result<u64, InboxError> {
+              let last = "SELECT seq FROM sqlite_sequence WHERE name = 'batches'";
+              Ok(self.one(last, [], |row| number(row, 0))?.map_or(1, |last| last + 1))
           }
 
           /// A batch, whatever became of it; deferred ones are forgotten after a while.
@@ -39199,16 +40009,23 @@ module {
               Ok(id)
           }
 
-          /// Counts a run of the wrapper, before it runs; answers with how many there are now.
+          /// Notes that the wrapper is about to run; answers with the number of the attempt.
+          ///
+          /// A run of which nobody recorded how it ended is no attempt, and neither is one that was
+          /// held: the next run has the same number, so a receiver that dies often spends no attempts.
           ///
           /// # Errors
           /// When the batch is not frozen.
           pub fn attempt(&mut self, batch: BatchId, at_ms: u64) -> Result<u32, InboxError> {
-              let attempts = self.frozen(batch)?.attempts.saturating_add(1);
+              self.frozen(batch)?;
+              // `why` of a frozen batch is how its last attempt ended; without it that one goes on.
               self.change(
-                  "UPDATE batches SET attempts = ?2, attempted_ms = ?3 WHERE number = ?1",
-                  params![signed(batch.number), attempts, signed(at_ms)],
+                  "UPDATE batches SET attempts = attempts + (attempts = 0 OR why IS NOT NULL),
+                      why = NULL, attempted_ms = ?2
+                   WHERE number = ?1",
+                  params![signed(batch.number), signed(at_ms)],
               )?;
+              let attempts = self.frozen(batch)?.attempts;
               self.set_members(batch, "frozen", None, None)?;
               self.tell_members(batch, "attempted", &format!("attempt {attempts}"), at_ms)?;
               Ok(attempts)
@@ -39278,8 +40095,49 @@ module {
                   "UPDATE batches SET not_before_ms = ?2, why = ?3 WHERE number = ?1",
                   params![signed(batch.number), signed(not_before_ms), why],
               )?;
-              self.set_members(batch, "frozen", Some("retry"), None)?;
+              self.set_members(batch, "frozen", Some(WaitReason::Retry.as_str()), None)?;
               self.tell_members(batch, "waiting", &format!("retry; {why}"), at_ms)
+          }
+
+          /// The wrapper could not say anything about the batch: the same again, at the latest at
+          /// `not_before_ms`, without an attempt being spent.
+          ///
+          /// # Errors
+          /// When the batch is not frozen, or was never attempted.
+          pub fn hold(
+              &mut self,
+              batch: BatchId,
+              not_before_ms: u64,
+              why: &str,
+              at_ms: u64,
+          ) -> Result<(), InboxError> {
+              self.attempted(batch)?;
+              self.change(
+                  "UPDATE batches SET not_before_ms = ?2 WHERE number = ?1",
+                  params![signed(batch.number), signed(not_before_ms)],
+              )?;
+              self.set_members(batch, "frozen", Some(WaitReason::Sessions.as_str()), None)?;
+              self.tell_members(batch, "waiting", &format!("sessions; {why}"), at_ms)
+          }
+
+          /// Batches that are frozen from now on have numbers above this one, which the session list
+          /// knows; answers with whether that was news. Then the inbox is older than the list: it was
+          /// put back from a copy, and its next numbers are other batches' already.
+          pub fn number_above(&mut self, claimed: BatchId) -> Result<bool, InboxError> {
+              if claimed.inbox != self.id() || claimed.number < self.next_number()? {
+                  return Ok(false);
+              }
+              let known = self.change(
+                  "UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'batches'",
+                  [signed(claimed.number)],
+              )?;
+              if known == 0 {
+                  self.change(
+                      "INSERT INTO sqlite_sequence (name, seq) VALUES ('batches', ?1)",
+                      [signed(claimed.number)],
+                  )?;
+              }
+              Ok(true)
           }
 
           /// Given up: members are failed, and can be replayed.
@@ -40410,6 +41268,8 @@ module {
           pub meta: Value,
           /// Whether it was told before.
           pub is_repeated: bool,
+          /// Whether it was told, or offered and perhaps taken.
+          pub is_offered: bool,
           /// When it was put here.
           pub enqueued_ms: u64,
       }
@@ -40455,7 +41315,7 @@ module {
           pub times: u32,
           /// When it was put into the queue.
           pub enqueued_ms: u64,
-          /// When it was last told.
+          /// When it was last told or offered.
           pub told_ms: Option<u64>,
       }
 
@@ -40482,7 +41342,7 @@ module {
           ) -> Result<Vec<Message>, InboxError> {
               self.all(
                   "SELECT m.number, m.sequence, d.source || '/' || d.id, m.text, m.meta, m.times,
-                      m.enqueued_ms
+                      m.enqueued_ms, m.told_ms IS NOT NULL
                    FROM messages m JOIN deliveries d ON d.sequence = m.sequence
                    WHERE m.owner = ?1 AND m.state = 'waiting' AND m.number > ?2
                    ORDER BY m.number LIMIT ?3",
@@ -40551,6 +41411,7 @@ module {
               meta: parsed(serde_json::from_str(&meta))?,
               is_repeated: number(row, 5)? > 0,
               enqueued_ms: number(row, 6)?,
+              is_offered: row.get(7)?,
           })
       }
 
@@ -40627,6 +41488,29 @@ module {
                       "UPDATE messages SET times = times + 1, told_ms = ?2
                        WHERE number = ?1 AND state = 'waiting'",
                       params![signed(*number), signed(at_ms)],
+                  )?;
+              }
+              Ok(())
+          }
+
+          /// Messages are about to be offered to their session's agent in its own way, which may take
+          /// them or only hear that something waits.
+          pub fn offer(&mut self, numbers: &[u64], at_ms: u64) -> Result<(), InboxError> {
+              for number in numbers {
+                  self.change(
+                      "UPDATE messages SET told_ms = ?2 WHERE number = ?1 AND state = 'waiting'",
+                      params![signed(*number), signed(at_ms)],
+                  )?;
+              }
+              Ok(())
+          }
+
+          /// The agent certainly took none of these: takes [`Tx::offer`] back.
+          pub fn not_taken(&mut self, numbers: &[u64]) -> Result<(), InboxError> {
+              for number in numbers {
+                  self.change(
+                      "UPDATE messages SET told_ms = NULL WHERE number = ?1 AND times = 0",
+                      [signed(*number)],
                   )?;
               }
               Ok(())
@@ -40728,12 +41612,13 @@ module {
       use std::path::Path;
       use std::time::Duration;
 
+      use agent_box_event::{Cut, sanitize};
       use rusqlite::{Connection, ErrorCode, OpenFlags};
 
       use super::look::Look;
       use super::schema::{APPLICATION_ID, TABLES, VERSION};
       use super::{InboxError, companions};
-      use crate::disk::{FileLock, IoError, LockError};
+      use crate::disk::{FileLock, Holder, IoError};
 
       /// So long a connection waits for another one's short locks.
       const BUSY: Duration = Duration::from_secs(5);
@@ -40780,12 +41665,9 @@ module {
       const LAST_BREATH: Duration = Duration::from_secs(2);
 
       fn lock(path: &Path) -> Result<FileLock, InboxError> {
-          FileLock::acquire(path, LAST_BREATH).map_err(|error| match error {
-              LockError::Held { path, holder, .. } => {
-                  InboxError::Held { path, holder: holder.to_string() }
-              }
-              LockError::Io(error) => error.into(),
-          })
+          let lock = FileLock::acquire_within(path, LAST_BREATH)?;
+          let held = || InboxError::Held { path: path.to_owned(), holder: Holder::of(path).to_string() };
+          lock.ok_or_else(held)
       }
 
       /// Opens a sound inbox once more, to look at it; `None` if none was ever made.
@@ -40886,7 +41768,8 @@ module {
       }
 
       fn damaged(path: &Path, what: &str) -> InboxError {
-          InboxError::Damaged { path: path.to_owned(), what: what.to_owned() }
+          // SQLite tells of each page on a line of its own; an error is one line, in a log as well.
+          InboxError::Damaged { path: path.to_owned(), what: sanitize(what, Cut::NONE) }
       }
 
       /// What SQLite's error means for the file.
@@ -41843,14 +42726,15 @@ module {
       mod receive;
       mod refusals;
       mod scheme;
+      mod seats;
       mod secret;
       mod server;
       mod source_cache;
       mod source_file;
       mod sources;
       mod spool;
-      mod stamp;
 
+      use std::convert::Infallible;
       use std::fs::DirBuilder;
       use std::future::Future;
       use std::io;
@@ -41925,6 +42809,11 @@ module {
           /// What was refused since the program started.
           pub fn refusals(&self) -> Vec<RefusalCount> {
               self.refusals.counts()
+          }
+
+          /// Keeps the file that says what was refused, from now on.
+          pub async fn keep_refusals(&self) -> Infallible {
+              self.refusals.keep(&self.refused).await
           }
       }
     '';
@@ -42336,9 +43225,9 @@ module {
     "crates/webhook/src/ingress/pace.rs" = ''
       //! How long a connection may be silent, depending on what is expected of it.
       //!
-      //! Between requests a connection may idle for long: a proxy keeps some open, and closing one at
-      //! the moment in which the proxy uses it would lose a delivery. A head that has begun must end
-      //! soon. What a body may take, its request watches itself.
+      //! Between requests a connection may idle for long, if nobody needs its seat: a proxy keeps some
+      //! open, and closing one at the moment in which the proxy uses it would lose a delivery. A head
+      //! that has begun must end soon. What a body may take, its request watches itself.
 
       use std::io;
       use std::pin::Pin;
@@ -42349,7 +43238,13 @@ module {
 
       use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
       use tokio::sync::watch;
-      use tokio::time::{Instant, timeout_at};
+      use tokio::time::{Instant, sleep_until};
+
+      use super::seats::Seat;
+
+      /// A head that is longer on its way gives its seat up when it is needed. Proxies send it at once,
+      /// and whoever never ends one must not keep others out.
+      const BEGINNING: Duration = Duration::from_secs(2);
 
       /// What a connection does at this moment.
       #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42415,24 +43310,35 @@ module {
               });
           }
 
-          /// Returns when the connection has been silent for too long.
-          pub(crate) async fn overdue(&self, head: Duration, idle: Duration) {
+          /// Returns when the connection has been silent for too long, or when its seat is needed and no
+          /// request is lost with it.
+          pub(crate) async fn overdue(&self, head: Duration, idle: Duration, seat: &Seat) {
               let mut changes = self.phase.subscribe();
               loop {
                   let phase = *changes.borrow_and_update();
-                  let end = match phase {
-                      Phase::Fresh(since) | Phase::Head(since) => since + head,
-                      Phase::Idle(since) => since + idle,
+                  let (yields, end) = match phase {
+                      Phase::Fresh(since) | Phase::Head(since) => (since + BEGINNING, since + head),
+                      Phase::Idle(since) => (since, since + idle),
                       Phase::Busy => {
                           let _ = changes.changed().await;
                           continue;
                       }
                   };
-                  if timeout_at(end, changes.changed()).await.is_err() {
-                      return;
+                  // What has come first goes first: a request that begins keeps its seat.
+                  tokio::select! {
+                      biased;
+                      _ = changes.changed() => {}
+                      () = needed(seat, yields) => return,
+                      () = sleep_until(end) => return,
                   }
               }
           }
+      }
+
+      /// Waits until somebody else needs the seat, from `yields` on.
+      async fn needed(seat: &Seat, yields: Instant) {
+          sleep_until(yields).await;
+          seat.needed().await;
       }
 
       /// A connection that tells its pace of what it reads.
@@ -42481,6 +43387,7 @@ module {
 
       #[cfg(test)]
       mod tests {
+          use super::super::seats::Seats;
           use super::*;
 
           const HEAD: Duration = Duration::from_secs(10);
@@ -42489,24 +43396,25 @@ module {
           #[tokio::test(start_paused = true)]
           async fn a_head_must_end_soon_and_an_idle_connection_may_wait() {
               let elapsed = |since: Instant| since.elapsed().as_secs();
+              let seat = Seats::new(1).take().await.unwrap();
               let start = Instant::now();
               let pace = Pace::new();
-              pace.overdue(HEAD, IDLE).await;
+              pace.overdue(HEAD, IDLE, &seat).await;
               assert_eq!(elapsed(start), 10, "silent from the start");
 
               let start = Instant::now();
               let pace = Pace::new();
               tokio::time::advance(Duration::from_secs(6)).await;
               pace.read();
-              pace.overdue(HEAD, IDLE).await;
+              pace.overdue(HEAD, IDLE, &seat).await;
               assert_eq!(elapsed(start), 10, "a byte now and then gains no time");
 
               let start = Instant::now();
               pace.busy();
-              let busy = tokio::time::timeout(Duration::from_secs(1000), pace.overdue(HEAD, IDLE));
+              let busy = tokio::time::timeout(Duration::from_secs(1000), pace.overdue(HEAD, IDLE, &seat));
               assert!(busy.await.is_err(), "a request watches itself");
               pace.idle();
-              pace.overdue(HEAD, IDLE).await;
+              pace.overdue(HEAD, IDLE, &seat).await;
               assert_eq!(elapsed(start), 1130);
 
               let start = Instant::now();
@@ -42514,7 +43422,7 @@ module {
               tokio::time::advance(Duration::from_secs(100)).await;
               pace.read();
               pace.read();
-              pace.overdue(HEAD, IDLE).await;
+              pace.overdue(HEAD, IDLE, &seat).await;
               assert_eq!(elapsed(start), 110);
           }
       }
@@ -43223,11 +44131,13 @@ module {
       /// How much time a request and its sender have.
       #[derive(Clone, Copy, Debug)]
       pub struct Limits {
-          /// Connections that are served at once; further ones are told to try again later.
+          /// Connections that are served at once; when all of them are busy, further ones are told to
+          /// try again later. The socket for verbs of this machine has as many of its own.
           pub connections: usize,
           /// From the first byte of a request, or from connecting, to the end of its head.
           pub head: Duration,
-          /// Between two requests of a connection; longer than proxies keep theirs.
+          /// Between two requests of a connection; longer than proxies keep theirs. Shorter when
+          /// somebody else needs the seat.
           pub idle: Duration,
           /// A body may be slow for so long.
           pub body_grace: Duration,
@@ -43779,6 +44689,177 @@ module {
           }
       }
     '';
+    "crates/webhook/src/ingress/seats.rs" = ''
+      //! Seats for connections: so many are served at once, as many are told to come back later, and
+      //! the rest waits in the kernel.
+      //!
+      //! Between two requests a connection keeps its seat only until somebody needs it: whoever comes
+      //! and finds all taken gets the seat of the one that has been idle for the longest. So proxies may
+      //! keep many connections, and strangers who keep theirs shut nobody out. A request that is worked
+      //! on keeps its seat in any case; when all are such, the next one is told to come back.
+
+      use std::future::pending;
+      use std::sync::Arc;
+
+      use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+
+      /// The seats behind one or several doors.
+      #[derive(Clone, Debug)]
+      pub(crate) struct Seats {
+          count: u32,
+          served: Arc<Semaphore>,
+          turned_away: Arc<Semaphore>,
+          /// Has a permit while a seat is asked for. The semaphore gives it to whoever has waited for
+          /// the longest, which is who has been idle for the longest, and to the next one if a request
+          /// came there meanwhile.
+          asked: Arc<Semaphore>,
+      }
+
+      /// A connection's seat; it is free again when this is dropped.
+      #[derive(Debug)]
+      pub(crate) struct Seat {
+          is_served: bool,
+          asked: Arc<Semaphore>,
+          _held: OwnedSemaphorePermit,
+      }
+
+      impl Seats {
+          pub(crate) fn new(count: usize) -> Self {
+              let count = u32::try_from(count).unwrap_or(u32::MAX);
+              let seats = || Arc::new(Semaphore::new(count as usize));
+              Self { count, served: seats(), turned_away: seats(), asked: Arc::new(Semaphore::new(0)) }
+          }
+
+          /// Waits for a seat of either kind.
+          pub(crate) async fn take(&self) -> Result<Seat, AcquireError> {
+              if self.served.available_permits() == 0 {
+                  self.asked.add_permits(1);
+                  // Nobody hears it but who is idle, before it comes back here.
+                  tokio::select! {
+                      biased;
+                      held = Arc::clone(&self.served).acquire_owned() => {
+                          // Somebody left unasked, and nobody heard it.
+                          self.asked.forget_permits(1);
+                          return Ok(self.seat(true, held?));
+                      }
+                      unheard = self.asked.acquire() => unheard?.forget(),
+                  }
+              }
+              tokio::select! {
+                  biased;
+                  held = Arc::clone(&self.served).acquire_owned() => Ok(self.seat(true, held?)),
+                  held = Arc::clone(&self.turned_away).acquire_owned() => Ok(self.seat(false, held?)),
+              }
+          }
+
+          fn seat(&self, is_served: bool, held: OwnedSemaphorePermit) -> Seat {
+              Seat { is_served, asked: Arc::clone(&self.asked), _held: held }
+          }
+
+          /// Waits until nobody sits any more.
+          pub(crate) async fn all_left(&self) {
+              let _ = self.served.acquire_many(self.count).await;
+              let _ = self.turned_away.acquire_many(self.count).await;
+          }
+      }
+
+      impl Seat {
+          /// Whether its connection is served, and not asked to come back later.
+          pub(crate) fn is_served(&self) -> bool {
+              self.is_served
+          }
+
+          /// Waits until somebody else needs it; to be asked only while the connection is idle, from
+          /// the moment in which it became so.
+          pub(crate) async fn needed(&self) {
+              if !self.is_served {
+                  return pending().await;
+              }
+              match self.asked.acquire().await {
+                  Ok(asked) => asked.forget(),
+                  Err(_) => pending().await,
+              }
+          }
+      }
+
+      #[cfg(test)]
+      mod tests {
+          use std::time::Duration;
+
+          use tokio::task::{JoinHandle, yield_now};
+          use tokio::time::timeout;
+
+          use super::*;
+
+          /// A served connection that became idle now, and gives its seat up when that is needed.
+          async fn idle(seats: &Seats) -> JoinHandle<()> {
+              let seat = seats.take().await.unwrap();
+              assert!(seat.is_served());
+              let waits = tokio::spawn(async move { seat.needed().await });
+              yield_now().await;
+              waits
+          }
+
+          #[tokio::test]
+          async fn who_has_been_idle_for_the_longest_makes_room_and_nobody_who_is_not_idle() {
+              let seats = Seats::new(3);
+              let busy = seats.take().await.unwrap();
+              let (first, second) = (idle(&seats).await, idle(&seats).await);
+              let third = seats.take().await.unwrap();
+              assert!(third.is_served() && first.is_finished() && !second.is_finished());
+              let fourth = seats.take().await.unwrap();
+              assert!(fourth.is_served() && second.is_finished());
+              assert!(!seats.take().await.unwrap().is_served(), "all are busy");
+              drop((busy, third, fourth));
+              timeout(Duration::from_secs(5), seats.all_left()).await.unwrap();
+          }
+
+          /// Takes a seat while its only holder is idle, who gets a request in that moment.
+          async fn take_while_a_request_comes(seats: &Seats, holder: &Seat, also: impl FnOnce()) -> Seat {
+              let mut needed = Box::pin(holder.needed());
+              tokio::select! {
+                  biased;
+                  () = &mut needed => panic!("nobody has asked"),
+                  () = yield_now() => {}
+              }
+              let seats = seats.clone();
+              let taking = tokio::spawn(async move { seats.take().await.unwrap() });
+              yield_now().await;
+              drop(needed);
+              also();
+              taking.await.unwrap()
+          }
+
+          /// Seen red without `forget_permits`, and with a call that is not taken back.
+          #[tokio::test]
+          async fn a_call_that_nobody_heard_costs_nobody_a_seat_later() {
+              let seats = Seats::new(2);
+              let (holder, other) = (seats.take().await.unwrap(), seats.take().await.unwrap());
+              let taken = take_while_a_request_comes(&seats, &holder, || {}).await;
+              assert!(!taken.is_served(), "a request keeps its seat");
+              let taken = take_while_a_request_comes(&seats, &holder, || drop(other)).await;
+              assert!(taken.is_served(), "somebody else left");
+              drop(taken);
+              let next = idle(&seats).await;
+              yield_now().await;
+              assert!(!next.is_finished(), "nobody needs it");
+          }
+
+          #[tokio::test]
+          async fn who_is_turned_away_hears_nothing() {
+              let seats = Seats::new(1);
+              let _busy = seats.take().await.unwrap();
+              let away = seats.take().await.unwrap();
+              tokio::select! {
+                  biased;
+                  () = away.needed() => panic!("it has nothing to give"),
+                  () = yield_now() => {}
+              }
+              let taken = timeout(Duration::from_millis(50), seats.take()).await;
+              assert!(taken.is_err(), "nobody gives up a seat, so the next one waits outside");
+          }
+      }
+    '';
     "crates/webhook/src/ingress/secret.rs" = ''
       //! Shared secrets: how they are read, which are refused, and that nothing prints them.
 
@@ -44032,11 +45113,12 @@ module {
       use hyper_util::rt::TokioIo;
       use tokio::io::{AsyncRead, AsyncWrite};
       use tokio::net::{TcpListener, UnixListener};
-      use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+      use tokio::sync::watch;
 
       use super::answer::Answer;
       use super::pace::{Pace, Paced};
       use super::receive::Received;
+      use super::seats::{Seat, Seats};
       use super::{Ingress, Store};
 
       /// Where deliveries come in.
@@ -44056,40 +45138,28 @@ module {
       const TURNED_AWAY: Duration = Duration::from_secs(2);
 
       /// Serves until `shutdown` returns; then ends idle connections at once, and others when their
-      /// request is answered.
+      /// request is answered. Doors that are served by one call share their seats.
       pub async fn serve<S: Store>(
           listeners: Vec<Listener>,
           ingress: Arc<Ingress<S>>,
           shutdown: impl Future<Output = ()>,
       ) {
           let (ends, is_ending) = watch::channel(false);
-          // Every connection holds one; when all are back, all have ended.
-          let seats = ingress.limits.connections;
-          let (served, turned_away) = (Arc::new(Semaphore::new(seats)), Arc::new(Semaphore::new(seats)));
+          let seats = Seats::new(ingress.limits.connections);
           let mut accepting = tokio::task::JoinSet::new();
           for listener in listeners {
               let doors = Doors {
                   ingress: Arc::clone(&ingress),
-                  served: Arc::clone(&served),
-                  turned_away: Arc::clone(&turned_away),
+                  seats: seats.clone(),
                   is_ending: is_ending.clone(),
               };
               accepting.spawn(doors.accept_all(listener));
           }
           drop(is_ending);
-          let counting = Arc::clone(&ingress);
-          accepting.spawn(async move {
-              counting.refusals.keep(&counting.refused).await;
-          });
           shutdown.await;
           accepting.shutdown().await;
           ends.send_replace(true);
-          let all = u32::try_from(seats).unwrap_or(u32::MAX);
-          let ended = async {
-              let _ = served.acquire_many(all).await;
-              let _ = turned_away.acquire_many(all).await;
-          };
-          if tokio::time::timeout(FAREWELL, ended).await.is_err() {
+          if tokio::time::timeout(FAREWELL, seats.all_left()).await.is_err() {
               tracing::warn!("webhook: some senders were cut off, they had not ended their requests");
           }
       }
@@ -44097,8 +45167,7 @@ module {
       /// What accepting needs.
       struct Doors<S> {
           ingress: Arc<Ingress<S>>,
-          served: Arc<Semaphore>,
-          turned_away: Arc<Semaphore>,
+          seats: Seats,
           is_ending: watch::Receiver<bool>,
       }
 
@@ -44127,20 +45196,13 @@ module {
               }
           }
 
-          /// Gives a connection a seat, or one among those that are told to come back later. When
-          /// those are taken as well, the rest wait in the kernel.
+          /// Begins a connection's conversation once it has a seat.
           async fn admit<I>(&self, io: I)
           where
               I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
           {
-              let (seat, is_served) = tokio::select! {
-                  biased;
-                  seat = Arc::clone(&self.served).acquire_owned() => (seat, true),
-                  seat = Arc::clone(&self.turned_away).acquire_owned() => (seat, false),
-              };
-              let Ok(seat) = seat else { return };
-              let guest =
-                  Guest { ingress: Arc::clone(&self.ingress), pace: Pace::new(), is_served, _seat: seat };
+              let Ok(seat) = self.seats.take().await else { return };
+              let guest = Guest { ingress: Arc::clone(&self.ingress), pace: Pace::new(), seat };
               tokio::spawn(guest.converse(io, self.is_ending.clone()));
           }
       }
@@ -44149,8 +45211,7 @@ module {
       struct Guest<S> {
           ingress: Arc<Ingress<S>>,
           pace: Arc<Pace>,
-          is_served: bool,
-          _seat: OwnedSemaphorePermit,
+          seat: Seat,
       }
 
       impl<S: Store> Guest<S> {
@@ -44169,15 +45230,17 @@ module {
                       .serve_connection(io, service)
               );
               let limits = &self.ingress.limits;
-              let (head, idle) = if self.is_served {
+              let (head, idle) = if self.seat.is_served() {
                   (limits.head, limits.idle)
               } else {
                   (limits.head.min(TURNED_AWAY), TURNED_AWAY)
               };
-              let mut overdue = pin!(self.pace.overdue(head, idle));
+              let mut overdue = pin!(self.pace.overdue(head, idle, &self.seat));
               let mut knows_of_end = false;
               loop {
+                  // The connection first: what was sent is read before it may be found silent.
                   tokio::select! {
+                      biased;
                       ended = &mut connection => {
                           if let Err(error) = ended {
                               tracing::debug!("webhook connection: {error}");
@@ -44198,7 +45261,7 @@ module {
               request: Request<RequestBody>,
           ) -> Result<Response<Full<Bytes>>, Infallible> {
               self.pace.busy();
-              let Received { answer, unread } = if self.is_served {
+              let Received { answer, unread } = if self.seat.is_served() {
                   self.ingress.receive(request).await
               } else {
                   self.ingress.turn_away(request)
@@ -44206,7 +45269,7 @@ module {
               if answer == Answer::Stored {
                   self.pace.answers();
               }
-              let response = answer.response(unread.is_some() || !self.is_served);
+              let response = answer.response(unread.is_some() || !self.seat.is_served());
               // Answering and closing at once would turn the answer into a broken connection for whoever
               // still sends, and a proxy makes a 502 of that: answer, then let it finish.
               match unread {
@@ -44231,10 +45294,10 @@ module {
 
       use agent_box_session::WebhookPaths;
 
+      use crate::disk::Stamp;
       use crate::now_ms;
 
       use super::sources::Sources;
-      use super::stamp::Stamp;
 
       /// What every request starts from: an edit applies to the next one.
       #[derive(Debug)]
@@ -44349,7 +45412,7 @@ module {
       use serde_json::{Map, Value, json};
       use thiserror::Error;
 
-      use crate::disk::{self, FileLock, IoError, LockError};
+      use crate::disk::{self, EditLock, IoError, LockError};
 
       use super::scheme::Scheme;
       use super::secret::{self, SecretProblem};
@@ -44537,10 +45600,10 @@ module {
       fn edit<T>(
           paths: &WebhookPaths,
           change: impl FnOnce(&mut Map<String, Value>) -> Result<T, SourceEditError>,
-      ) -> Result<(T, FileLock), SourceEditError> {
+      ) -> Result<(T, EditLock), SourceEditError> {
           disk::make_private_directory(paths.state())?;
           let path = paths.sources();
-          let lock = FileLock::acquire(&paths.sources_lock(), LOCK_WAIT)?;
+          let lock = EditLock::acquire(&paths.sources_lock(), LOCK_WAIT)?;
           let damaged = |what: String| SourceEditError::Damaged { path: path.clone(), what };
           let before = match disk::read(&path) {
               Ok(bytes) => {
@@ -45288,49 +46351,6 @@ module {
               let refused = held(&spool, 60_000, 4096).await.unwrap_err();
               assert_eq!(refused.to_string(), "the budget for memory is used up");
               assert!(spool.disk.has(100_000) && spool.memory.has(50_000));
-          }
-      }
-    '';
-    "crates/webhook/src/ingress/stamp.rs" = ''
-      //! What tells one state of a file from another without reading it.
-
-      use std::os::unix::fs::MetadataExt as _;
-      use std::path::Path;
-
-      /// A file as it was at one moment; `None` stands for one that cannot be looked at.
-      ///
-      /// The change time is part of it: a `chmod` alone makes a refused file acceptable.
-      #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-      pub(crate) struct Stamp {
-          device: u64,
-          inode: u64,
-          size: u64,
-          modified: (i64, i64),
-          changed: (i64, i64),
-      }
-
-      /// A file younger than this may change once more without looking changed.
-      const UNSETTLED_MS: u64 = 50;
-
-      impl Stamp {
-          /// Whether a later change is sure to show: the clocks of file systems are coarse.
-          pub(crate) fn is_settled(self, now_ms: u64) -> bool {
-              [self.modified, self.changed].iter().all(|(seconds, nanos)| {
-                  let ms = seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
-                  u64::try_from(ms).unwrap_or(0).saturating_add(UNSETTLED_MS) <= now_ms
-              })
-          }
-
-          /// Looks at what a path leads to.
-          pub(crate) fn of(path: &Path) -> Option<Self> {
-              let it = std::fs::metadata(path).ok()?;
-              Some(Self {
-                  device: it.dev(),
-                  inode: it.ino(),
-                  size: it.size(),
-                  modified: (it.mtime(), it.mtime_nsec()),
-                  changed: (it.ctime(), it.ctime_nsec()),
-              })
           }
       }
     '';
@@ -46375,6 +47395,7 @@ module {
 
       use super::lines::{Lines, Turn};
       use super::wire::{FromPeer, Hello, Message, ToPeer, VERSION};
+      use crate::engine::marked;
 
       /// A connection to the daemon.
       ///
@@ -46423,12 +47444,7 @@ module {
 
       /// A message as an agent reads it: marked if it may have been seen before.
       pub fn shown(message: &Message) -> String {
-          let content = message.content.trim_end_matches('\n');
-          if message.repeated {
-              format!("[agent-box: this event was sent before and may have been seen]\n{content}")
-          } else {
-              content.to_owned()
-          }
+          marked(&message.content, message.repeated)
       }
 
       /// Why the daemon does not answer.
@@ -46540,7 +47556,12 @@ module {
 
           async fn say(&mut self, what: &FromPeer) -> Result<(), ClientError> {
               self.lines.queue(&what.line());
-              self.lines.flush().await.map_err(|source| self.broken(source))
+              let Err(source) = self.lines.flush().await else { return Ok(()) };
+              // A receiver that refuses says why and goes, and may do so before it is told anything.
+              match self.hear().await {
+                  Err(refused @ ClientError::Refused(_)) => Err(refused),
+                  _ => Err(self.broken(source)),
+              }
           }
 
           /// The next line that is no ping.
@@ -47058,7 +48079,11 @@ module {
                   match self.stream.try_write(&self.output[self.written..]) {
                       Ok(count) => self.written += count,
                       Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-                      Err(error) => return Err(error),
+                      Err(error) => {
+                          // It never will be written; what came before can still be read.
+                          (self.output, self.written) = (Vec::new(), 0);
+                          return Err(error);
+                      }
                   }
               }
               (self.output, self.written) = (Vec::new(), 0);
@@ -47580,29 +48605,32 @@ module {
       //! files too, for verbs of this machine.
 
       mod door;
+      mod notice;
       mod surroundings;
 
       use std::future::Future;
       use std::io;
       use std::os::unix::fs::PermissionsExt as _;
       use std::path::{Path, PathBuf};
+      use std::pin::pin;
       use std::sync::Arc;
+      use std::time::Duration;
 
-      use agent_box_event::print_rfc3339;
-      use agent_box_session::WebhookPaths;
       use sd_notify::NotifyState;
-      use serde_json::{Value, json};
       use thiserror::Error;
       use tokio::net::UnixListener;
       use tokio::signal::unix::{SignalKind, signal};
       use tokio::sync::{mpsc, watch};
-      use tokio::task::JoinSet;
+      use tokio::task::{JoinError, JoinSet};
 
+      use crate::cli::print::chain;
       use crate::disk::{self, IoError};
       use crate::engine::{self, Engine, Wires};
       use crate::inbox::{Inbox, InboxError, InboxLimits};
       use crate::ingress::{self, Ingress, Limits, Listener};
-      use crate::{now_ms, peers};
+      use crate::peers;
+
+      use notice::Notice;
 
       pub use door::{Door, DoorError};
       pub use surroundings::settings;
@@ -47611,6 +48639,17 @@ module {
       /// Signs of life that the engine has not taken in yet; more of them wait, or are lost where
       /// others follow.
       const SIGNS: usize = 1024;
+      /// What nothing tells of is looked at so often.
+      const TICK: Duration = Duration::from_secs(30);
+
+      /// What a door means that cannot be opened, for somebody else has it most often.
+      #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+      enum Shut {
+          /// The receiver does not start: it is a service, and whoever set it up is to see that.
+          Ends,
+          /// The rest is served, and the door is taken as soon as it is free.
+          Waits,
+      }
 
       /// What a receiver is made of; one that has ended can be started from the same again.
       #[derive(Debug)]
@@ -47650,17 +48689,19 @@ module {
 
       /// Runs a receiver until `shutdown` is true; `ready` is called when deliveries are taken.
       ///
-      /// It has an event loop of its own, so it can run on a thread beside other things.
+      /// It has an event loop of its own, so it can run on a thread beside other things. A door that
+      /// somebody else has does not keep it from that: deliveries of this machine come in, messages go
+      /// out, and the door is taken as soon as it is free.
       pub fn run(
           settings: &Settings,
           shutdown: watch::Receiver<bool>,
           ready: impl FnOnce(),
       ) -> Result<(), ServeError> {
-          block_on(serve(settings, shutdown, ready))
+          block_on(serve(settings, Shut::Waits, shutdown, ready))
       }
 
       /// Runs a receiver until the program is told to end by SIGTERM or SIGINT, and tells the service
-      /// manager how it is.
+      /// manager how it is. A door that somebody else has is an error.
       pub fn run_until_told(settings: &Settings) -> Result<(), ServeError> {
           let ready = || notify(&[NotifyState::Ready, NotifyState::Status("deliveries are taken")]);
           block_on(async {
@@ -47678,7 +48719,7 @@ module {
                   std::future::pending::<()>().await;
               };
               tokio::select! {
-                  done = serve(settings, shutdown, ready) => done,
+                  done = serve(settings, Shut::Ends, shutdown, ready) => done,
                   () = told => Ok(()),
               }
           })
@@ -47700,6 +48741,7 @@ module {
 
       async fn serve(
           settings: &Settings,
+          shut: Shut,
           shutdown: watch::Receiver<bool>,
           ready: impl FnOnce(),
       ) -> Result<(), ServeError> {
@@ -47708,10 +48750,8 @@ module {
           disk::make_private_directory(paths.state())?;
           // Whoever holds the inbox is the receiver: only then are sockets of a dead one removed.
           let inbox = Inbox::open(&paths.inbox(), settings.inbox)?;
-          let mut listeners = settings.door.open()?;
-          listeners.push(Listener::Unix(private_socket(&paths.ingress())?));
-          let doors = Door::describe(&listeners);
-          let peers = private_socket(&paths.peers())?;
+          let (open, own) = (open(&settings.door, shut)?, private_socket(&paths.ingress())?);
+          let (own, peers) = (vec![Listener::Unix(own)], private_socket(&paths.peers())?);
           let ingress = Ingress::new(paths.clone(), settings.ingress, inbox.clone());
           let ingress = Arc::new(ingress.map_err(ServeError::Ingress)?);
 
@@ -47722,23 +48762,80 @@ module {
           let engine = Engine::new(inbox.clone(), parts.clone(), wires);
           let hub = peers::Hub { inbox, roster: roster_out, enqueued: enqueued_out, signs: signs_in };
 
-          announce(paths, &doors, parts.wrapper.is_usable())?;
+          let mut door = Door::describe(open.as_deref().filter(|it| !it.is_empty()).unwrap_or(&own));
+          let mut notice = Notice::new(paths, parts.wrapper.clone());
+          notice.say(&door)?;
           let mut tasks = JoinSet::new();
           // What a crash left half done is under way before the first new delivery is taken.
           tasks.spawn(engine.run(shutdown.clone()));
           tasks.spawn(peers::serve(peers, hub.clone(), shutdown.clone()));
           tasks.spawn(peers::serve_legacy(paths.instances(), hub, shutdown.clone()));
-          let mut ends = shutdown.clone();
-          tasks.spawn(ingress::serve(listeners, ingress, async move { over(&mut ends).await }));
+          tasks.spawn(keep_refusals(Arc::clone(&ingress), shutdown.clone()));
+          // Each has seats of its own: strangers at the door keep nobody of this machine out.
+          let take_in = |listeners| {
+              let mut ends = shutdown.clone();
+              ingress::serve(listeners, Arc::clone(&ingress), async move { over(&mut ends).await })
+          };
+          tasks.spawn(take_in(own));
+          let mut is_shut = open.is_none();
+          if let Some(open) = open {
+              tasks.spawn(take_in(open));
+          }
           ready();
-          while let Some(ended) = tasks.join_next().await {
-              ended.expect("BUG: no part of the receiver panics or is ended by another");
-              // A part that ends by itself has said why; whoever started the whole starts it again.
-              if !*shutdown.borrow() && shutdown.has_changed().is_ok() {
-                  return Err(ServeError::Part);
+          let mut free = pin!(settings.door.when_free());
+          loop {
+              // Every branch is cancel-safe: a part that ended stays in the set, a door is opened in
+              // the moment in which this returns it, and for the notice see there.
+              tokio::select! {
+                  ended = tasks.join_next() => match ended {
+                      Some(ended) => check_end(ended, &shutdown)?,
+                      None => return Ok(()),
+                  },
+                  open = &mut free, if is_shut => {
+                      is_shut = false;
+                      door = Door::describe(&open);
+                      tracing::info!("webhooks come in from outside now: {door}");
+                      tasks.spawn(take_in(open));
+                  }
+                  () = notice.outdated() => {}
+              }
+              if let Err(error) = notice.say(&door) {
+                  tracing::warn!("what verbs are told of the receiver is old: {}", chain(&error));
               }
           }
-          Ok(())
+      }
+
+      /// Opens the door; `None` if it is to be waited for.
+      fn open(door: &Door, shut: Shut) -> Result<Option<Vec<Listener>>, DoorError> {
+          match door.open() {
+              Ok(open) => Ok(Some(open)),
+              Err(error) if shut == Shut::Waits => {
+                  let (error, seconds) = (chain(&error), TICK.as_secs());
+                  tracing::warn!(
+                      "webhooks come in from this machine only: {error}; it is tried again every \
+                       {seconds} s"
+                  );
+                  Ok(None)
+              }
+              Err(error) => Err(error),
+          }
+      }
+
+      async fn keep_refusals(ingress: Arc<Ingress<Inbox>>, mut shutdown: watch::Receiver<bool>) {
+          tokio::select! {
+              _ = ingress.keep_refusals() => {}
+              () = over(&mut shutdown) => {}
+          }
+      }
+
+      /// A part that ends by itself has said why; whoever started the whole starts it again.
+      fn check_end(
+          ended: Result<(), JoinError>,
+          shutdown: &watch::Receiver<bool>,
+      ) -> Result<(), ServeError> {
+          ended.expect("BUG: no part of the receiver panics or is ended by another");
+          let is_over = *shutdown.borrow() || shutdown.has_changed().is_err();
+          if is_over { Ok(()) } else { Err(ServeError::Part) }
       }
 
       /// Waits until a part is to end.
@@ -47755,18 +48852,6 @@ module {
           Ok(listener)
       }
 
-      /// Says in a file who receives and where, for verbs and other programs.
-      fn announce(paths: &WebhookPaths, doors: &Value, can_spawn: bool) -> Result<(), IoError> {
-          let said = json!({
-              "pid": std::process::id(),
-              "version": env!("CARGO_PKG_VERSION"),
-              "ingress": doors,
-              "spawn": can_spawn,
-              "startedAt": print_rfc3339(now_ms()),
-          });
-          disk::replace(&paths.receiver(), 0o644, format!("{said:#}\n").as_bytes())
-      }
-
       /// Where the programs of this version are: beside the one that runs.
       fn beside(name: &str) -> PathBuf {
           let program = std::env::current_exe().unwrap_or_default();
@@ -47781,11 +48866,14 @@ module {
       use std::os::unix::fs::FileTypeExt as _;
       use std::path::{Path, PathBuf};
 
+      use agent_box_session::env;
       use serde_json::{Value, json};
       use thiserror::Error;
       use tokio::net::{TcpListener, UnixListener};
 
       use crate::ingress::Listener;
+
+      use super::TICK;
 
       /// Where deliveries come in, beside the socket among the webhook files.
       #[derive(Debug)]
@@ -47822,6 +48910,9 @@ module {
           /// Somebody else does.
           #[error("another program listens on {}; end it first", .0.display())]
           Taken(PathBuf),
+          /// Somebody else has the port.
+          #[error("another program listens on {0}; end it, or set {port} to a free port", port = env::WEBHOOK_PORT)]
+          PortTaken(SocketAddr),
           /// Something else has the name.
           #[error("{} is no socket; move it aside, or name another place", .0.display())]
           NoSocket(PathBuf),
@@ -47858,9 +48949,22 @@ module {
                   Self::Port(port) => {
                       let address = SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
                       let bound = std::net::TcpListener::bind(address).and_then(into_tokio);
-                      let bound =
-                          bound.map_err(|source| DoorError::Bind { place: address.to_string(), source });
+                      let bound = bound.map_err(|source| match source.kind() {
+                          io::ErrorKind::AddrInUse => DoorError::PortTaken(address),
+                          _ => DoorError::Bind { place: address.to_string(), source },
+                      });
                       Ok(vec![Listener::Tcp(bound?)])
+                  }
+              }
+          }
+
+          /// Opens it as soon as that succeeds; it did not a moment ago. Nothing tells when a port
+          /// becomes free, so it is tried again and again.
+          pub(super) async fn when_free(&self) -> Vec<Listener> {
+              loop {
+                  tokio::time::sleep(TICK).await;
+                  if let Ok(open) = self.open() {
+                      return open;
                   }
               }
           }
@@ -47949,13 +49053,127 @@ module {
               let std = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
               let port = std.local_addr().unwrap().port();
               let taken = Door::Port(port).open().unwrap_err().to_string();
-              assert_eq!(taken, format!("cannot listen on 127.0.0.1:{port}"));
+              let expected = format!(
+                  "another program listens on 127.0.0.1:{port}; end it, or set LOCAL_WEBHOOK_PORT to a \
+                   free port"
+              );
+              assert_eq!(taken, expected);
               let given = Door::Inherited(vec![Inherited::Tcp(std)]);
               for _ in 0..2 {
                   let open = given.open().unwrap();
                   assert_eq!(Door::describe(&open), json!({ "port": port }), "also a second time");
               }
           }
+
+          /// Seen red with a door that is looked at once.
+          #[tokio::test(start_paused = true)]
+          async fn a_port_is_taken_at_the_tick_after_it_became_free() {
+              let other = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+              let door = Door::Port(other.local_addr().unwrap().port());
+              let begin = tokio::time::Instant::now();
+              let mut free = std::pin::pin!(door.when_free());
+              let early = tokio::time::timeout(TICK * 5 / 2, &mut free).await;
+              assert!(early.is_err(), "somebody has it");
+              drop(other);
+              assert_eq!(free.await.len(), 1);
+              assert_eq!(begin.elapsed(), TICK * 3);
+          }
+      }
+    '';
+    "crates/webhook/src/serve/notice.rs" = ''
+      //! `receiver.json`: who receives, where, and whether there is something to start sessions with.
+      //!
+      //! Verbs and other programs believe it, so it is written again when that changes: a door opens, or
+      //! the wrapper's program comes or goes, as it does when agent-box is installed anew.
+
+      use std::path::PathBuf;
+
+      use agent_box_event::print_rfc3339;
+      use agent_box_session::WebhookPaths;
+      use inotify::{Inotify, WatchMask};
+      use serde_json::{Value, json};
+      use tokio::io::unix::AsyncFd;
+      use tokio::time::timeout;
+
+      use super::TICK;
+      use crate::disk::{self, IoError};
+      use crate::engine::Wrapper;
+      use crate::now_ms;
+
+      /// The file, and what it says.
+      #[derive(Debug)]
+      pub(super) struct Notice {
+          file: PathBuf,
+          wrapper: Wrapper,
+          /// On the directory of the wrapper's program; without one the tick must do.
+          changes: Option<AsyncFd<Inotify>>,
+          started_at: String,
+          said: Value,
+      }
+
+      impl Notice {
+          /// Nothing is written yet.
+          pub(super) fn new(paths: &WebhookPaths, wrapper: Wrapper) -> Self {
+              #[expect(deprecated, reason = "its successor is unsafe; Inotify keeps its descriptor")]
+              let changes = Inotify::init().and_then(AsyncFd::new);
+              Self {
+                  file: paths.receiver(),
+                  wrapper,
+                  changes: changes.ok(),
+                  started_at: print_rfc3339(now_ms()),
+                  said: Value::Null,
+              }
+          }
+
+          /// Says it as it is now; `door` is where deliveries come in.
+          ///
+          /// # Errors
+          /// When the file cannot be written; the next call tries again.
+          pub(super) fn say(&mut self, door: &Value) -> Result<(), IoError> {
+              // Watched before it is looked at, so that no change is missed in between.
+              self.watch();
+              let now = json!({
+                  "pid": std::process::id(),
+                  "version": env!("CARGO_PKG_VERSION"),
+                  "ingress": door,
+                  "spawn": self.wrapper.is_usable(),
+                  "startedAt": self.started_at,
+              });
+              if now != self.said {
+                  disk::replace(&self.file, 0o644, format!("{now:#}\n").as_bytes())?;
+                  self.said = now;
+              }
+              Ok(())
+          }
+
+          /// Watches the directory that has the name now; watching the same one again changes nothing.
+          fn watch(&self) {
+              let mask = WatchMask::CREATE
+                  | WatchMask::DELETE
+                  | WatchMask::MOVE
+                  | WatchMask::MOVE_SELF
+                  | WatchMask::ONLYDIR;
+              if let (Some(changes), Some(directory)) = (&self.changes, self.wrapper.program.parent()) {
+                  // One that is not there is looked for at the next tick.
+                  let _ = changes.get_ref().watches().add(directory, mask);
+              }
+          }
+
+          /// Waits until it may have become untrue. Cancel-safe: what happens meanwhile is seen by
+          /// [`Notice::say`].
+          pub(super) async fn outdated(&mut self) {
+              let Some(changes) = &mut self.changes else { return tokio::time::sleep(TICK).await };
+              if let Ok(Ok(mut ready)) = timeout(TICK, changes.readable_mut()).await {
+                  // What happened does not matter, for the directory is looked at anew.
+                  let mut events = [0; 4096];
+                  while ready.get_inner_mut().read_events(&mut events).is_ok_and(has_some) {}
+                  ready.clear_ready();
+              }
+          }
+      }
+
+      fn has_some(mut events: inotify::Events<'_>) -> bool {
+          events.next().is_some()
       }
     '';
     "crates/webhook/src/serve/surroundings.rs" = ''
@@ -47989,6 +49207,7 @@ module {
           env::BATCH_ID,
           env::BATCH_LOWEST,
           env::BATCH_ASSIGNED,
+          env::BATCH_OBJECTS,
           env::BATCH_ASKER,
       ];
 
