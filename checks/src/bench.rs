@@ -9,6 +9,8 @@ mod clock;
 mod latency;
 mod load;
 mod notice;
+mod receiver;
+mod sender;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -22,6 +24,8 @@ pub(crate) struct Measurement {
     value: f64,
     unit: &'static str,
     budget: Option<f64>,
+    /// The budget is a lower limit, not an upper one.
+    is_least: bool,
 }
 
 impl Measurement {
@@ -31,12 +35,18 @@ impl Measurement {
         unit: &'static str,
         budget: impl Into<Option<f64>>,
     ) -> Self {
-        Self { what, value, unit, budget: budget.into() }
+        Self { what, value, unit, budget: budget.into(), is_least: false }
     }
 
-    /// Budgets are upper limits.
+    /// The same with a budget that is a lower limit.
+    pub(crate) fn at_least(self, budget: f64) -> Self {
+        Self { budget: Some(budget), is_least: true, ..self }
+    }
+
     fn is_within(&self) -> Option<bool> {
-        self.budget.map(|budget| self.value <= budget)
+        let is_kept =
+            |budget| if self.is_least { self.value >= budget } else { self.value <= budget };
+        self.budget.map(is_kept)
     }
 }
 
@@ -62,6 +72,8 @@ pub(crate) fn run(quick: bool, json: bool) -> Result<(), String> {
     results.extend(load::list(&program, 100, if quick { 10 } else { 50 })?);
     progress("a box with 200 sessions: cold start, then a while idle");
     results.extend(load::crowd(&program, 200, if quick { 10 } else { 60 })?);
+    progress("a receiver: a while idle, then signed deliveries");
+    results.extend(receiver::costs(&program, quick)?);
     print(&results, json);
     Ok(())
 }
@@ -71,6 +83,7 @@ fn release_build() -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
         .args(["build", "--release", "--quiet", "-p", "agent-box", "-p", "agent-box-assemble"])
+        .args(["-p", "agent-box-webhook-spawn"])
         .status()
         .map_err(|error| format!("cannot run cargo: {error}"))?;
     if !built.success() {
@@ -101,7 +114,8 @@ fn print(results: &[Measurement], json: bool) {
     }
     println!("{:<58} {:>10} {:<8} {:>10}", "WHAT", "VALUE", "UNIT", "BUDGET");
     for it in results {
-        let budget = it.budget.map_or_else(String::new, |budget| format!("≤ {budget}"));
+        let sign = if it.is_least { "≥" } else { "≤" };
+        let budget = it.budget.map_or_else(String::new, |budget| format!("{sign} {budget}"));
         let verdict = match it.is_within() {
             Some(false) => "  over",
             _ => "",

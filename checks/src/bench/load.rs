@@ -60,11 +60,9 @@ pub(crate) fn crowd(
         .filter_map(process::resident_kib)
         .map(mebibytes)
         .collect();
+    let share = processor_share(used, seconds);
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
-    let (share, trips) = (
-        used as f64 / rustix::param::clock_ticks_per_second() as f64 / seconds as f64 * 100.0,
-        trips as f64 / passes.len().max(1) as f64,
-    );
+    let trips = trips as f64 / passes.len().max(1) as f64;
     Ok(vec![
         Measurement::new("200 sessions from cold, all agents run", cold / 1000.0, "s", 10.0),
         Measurement::new("supervisor with 200 idle sessions, processor", share, "% core", 0.1),
@@ -95,11 +93,18 @@ fn add(test_box: &TestBox, sessions: usize) -> Result<(), String> {
 }
 
 /// Processor time of a process and the children it waited for, in clock ticks.
-fn processor_ticks(pid: i32) -> u64 {
+pub(crate) fn processor_ticks(pid: i32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let Some((_, fields)) = stat.rsplit_once(") ") else { return 0 };
     let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
     fields.get(11..15).into_iter().flatten().filter_map(|it| it.parse::<u64>().ok()).sum()
+}
+
+/// Such clock ticks within so many seconds, in percent of a core.
+pub(crate) fn processor_share(ticks: u64, seconds: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "small counts")]
+    let share = ticks as f64 / rustix::param::clock_ticks_per_second() as f64 / seconds as f64;
+    share * 100.0
 }
 
 /// The tmux round trips of each pass, from the supervisor's debug log.
@@ -110,7 +115,7 @@ fn passes(log: &str) -> Vec<u64> {
         .collect()
 }
 
-fn mebibytes(kibibytes: u64) -> f64 {
+pub(crate) fn mebibytes(kibibytes: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "memory of one process")]
     let kibibytes = kibibytes as f64;
     kibibytes / 1024.0
