@@ -38,6 +38,7 @@ mod story;
 #[path = "../shared/webhook_box.rs"]
 mod webhook_box;
 mod webhook_codex;
+mod webhook_damage;
 mod webhook_hook;
 #[cfg(feature = "testpoints")]
 mod webhook_killed;

@@ -193,7 +193,9 @@ fn build_wrapper(program: &Path) {
     let built = program.with_file_name("agent-box-webhook-spawn");
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../webhook-spawn");
     let when = modified(&built);
-    if when.is_some() && when >= newest(&package.join("src")) {
+    let parts = ["webhook-spawn", "event", "disk", "session", "session-store", "tmux-driver"];
+    let parts = parts.iter().map(|it| newest(&package.join("..").join(it).join("src")));
+    if when.is_some() && when >= parts.max().flatten() {
         return;
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
