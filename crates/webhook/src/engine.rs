@@ -116,8 +116,6 @@ pub(crate) struct Engine {
     roster_pause_ms: u64,
     /// The wrapper said that the box is full, and nothing has changed since.
     is_full: bool,
-    /// Whether new batches have numbers that no claim in the session list has.
-    are_numbers_known: bool,
     runs: JoinSet<Ran>,
     running: BTreeMap<u64, Topic>,
     /// Batches that the state of the session list held, and how many changes had been seen then.
@@ -158,7 +156,6 @@ impl Engine {
             roster_at_ms: 0,
             roster_pause_ms: TICK_MS,
             is_full: false,
-            are_numbers_known: false,
             runs: JoinSet::new(),
             running: BTreeMap::new(),
             held: BTreeMap::new(),

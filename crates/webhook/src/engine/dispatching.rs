@@ -88,7 +88,7 @@ impl Engine {
         if rules.is_blind {
             return Ok(retry_ms);
         }
-        if !self.are_numbers_known && self.parts.wrapper.program.is_file() {
+        if self.roster.status.is_none() && self.parts.wrapper.program.is_file() {
             // Without the list nobody knows which batches have their session.
             let waiting = view.lanes.iter().flat_map(|lane| &lane.waiting);
             let reasons = waiting.map(|it| (it.sequence, WaitReason::Sessions)).collect();

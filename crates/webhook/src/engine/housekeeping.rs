@@ -39,7 +39,9 @@ impl Engine {
         }
         match self.parts.wrapper.status().await {
             Ok(status) => {
-                self.number_on(&status.claimed).await?;
+                if self.roster.status.is_none() {
+                    self.number_on(&status.claimed).await?;
+                }
                 self.roster.status = Some(status);
                 self.blind = None;
             }
@@ -60,9 +62,6 @@ impl Engine {
     /// Sees to it that no new batch has the number of one that has its session. Once is enough:
     /// nobody else can put the inbox back while this program has it.
     async fn number_on(&mut self, claimed: &[BatchId]) -> Result<(), InboxError> {
-        if self.are_numbers_known {
-            return Ok(());
-        }
         let ids = claimed.to_vec();
         let write = move |tx: &mut Tx<'_>| {
             let raised = ids.into_iter().map(|id| Ok((id, tx.number_above(id)?)));
@@ -76,7 +75,6 @@ impl Engine {
                 );
             }
         }
-        self.are_numbers_known = true;
         Ok(())
     }
 
