@@ -38,12 +38,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_box_event::{Topic, WaitReason};
+use agent_box_event::{Cut, Topic, WaitReason, sanitize};
 use agent_box_session::WebhookPaths;
 use tokio::sync::{mpsc, watch as latest};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use crate::cli::print::chain;
 use crate::inbox::{Inbox, InboxError, Retention};
 use crate::now_ms;
 use crate::serve::over;
@@ -213,9 +214,9 @@ impl Engine {
                 wake_ms.min(now + TICK_MS)
             }
             Err(error) => {
-                let text = error.to_string();
+                let text = sanitize(&chain(&error), Cut::NONE);
                 if self.trouble.as_ref() != Some(&text) {
-                    tracing::error!(%error, "the inbox fails; trying again");
+                    tracing::error!("the inbox fails; trying again: {text}");
                 }
                 self.trouble = Some(text);
                 self.pause_until_ms = now + TROUBLE_MS;

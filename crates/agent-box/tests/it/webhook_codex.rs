@@ -26,4 +26,5 @@ fn a_stopped_codex_is_told_once_it_runs_again() {
     say(scene, &["restart", "c"]);
     within(30).until("codex is told", || heard(&marker(1)));
     the_box.wait_state("d-1", "delivered");
+    assert!(!heard("was sent before"), "it was offered once");
 }

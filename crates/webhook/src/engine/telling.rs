@@ -41,7 +41,9 @@ impl Engine {
         for queue in queues {
             let session = queue.session;
             let Some(id) = session.session_id.clone() else { continue };
-            if queue.waiting == 0 || self.standing.takes(&session) {
+            // What is stopped is offered its messages, for the first time, once it runs.
+            let is_stopped = self.roster.session(&id).is_some_and(|it| !it.is_active);
+            if queue.waiting == 0 || is_stopped || self.standing.takes(&session) {
                 continue;
             }
             let attempt = self.attempts.entry(session.clone()).or_default();
