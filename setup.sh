@@ -9,7 +9,7 @@ cd "$(dirname "$0")"
 target=${CARGO_TARGET_DIR:-target}
 # Test builds of the programs have named pause and kill points.
 testpoints=agent-box/testpoints,agent-box-webhook-spawn/testpoints
-say() { printf '\n== %s\n' "$*"; }
+say() { printf '\n== %s (after %d min %02d s)\n' "$*" $((SECONDS / 60)) $((SECONDS % 60)); }
 has() { command -v "$1" >/dev/null 2>&1; }
 
 as_root() {

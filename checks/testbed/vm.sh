@@ -66,7 +66,7 @@ truncate -s 128M "$run/share"
 mke2fs -q -t ext4 -d "$run/testbed" "$run/share"
 cp --sparse=always "$image/disk" "$run/disk"
 for boot in 1 2; do
-  timeout -k 10 600 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -m 2048 -smp 2 \
+  timeout -k 10 1800 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -m 2048 -smp 2 \
     -nographic -no-reboot -nic none -kernel "$image/kernel" -initrd "$image/initrd" \
     -append 'root=/dev/vda rw console=ttyS0 quiet loglevel=3 systemd.show_status=false systemd.wants=testbed.service' \
     -drive "file=$run/disk,format=raw,if=virtio" -drive "file=$run/share,format=raw,if=virtio,readonly=on" \

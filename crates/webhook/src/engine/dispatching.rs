@@ -66,6 +66,7 @@ impl Engine {
             }
             return Ok(None);
         }
+        self.is_unusable_said = false;
         let view = move |look: &Look| {
             Ok(View {
                 lanes: look.lanes()?,
