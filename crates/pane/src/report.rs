@@ -148,7 +148,9 @@ pub(crate) fn describe_end(exit: &Exit, after: Duration) -> String {
             Some(name) => format!("killed by {name} ({signal}) after {after}"),
             None => format!("killed by signal {signal} after {after}"),
         },
-        Exit::OutOfMemory => format!("out of memory after {after}: its own limit was hit, or the machine's memory ran short"),
+        Exit::OutOfMemory => format!(
+            "out of memory after {after}: its own limit was hit, or the machine's memory ran short"
+        ),
         Exit::NotStarted(why) => format!("not started: {why}"),
         Exit::Unseen => format!("nobody saw its end, {after} after its start"),
     }
