@@ -154,7 +154,8 @@ fn c27_a_directory_that_is_gone_starts_nothing_elsewhere() {
     assert_eq!(wait_launches(&scene, "one", 2).text("/cwd"), Some(text));
     wait_state(&scene, "one", "live");
 
-    for refused in ["/nonexistent", "/etc/passwd"] {
+    let none = scene.home().join("none");
+    for refused in [none.to_str().unwrap(), "/etc/passwd"] {
         let add = ["add", "two", "--agent", "claude", "--cwd", refused];
         scene.run(&add).expect_code(2);
     }
