@@ -284,6 +284,7 @@ impl Engine {
             frozen_ms: now,
             attempts: 0,
             not_before_ms: 0,
+            is_held: false,
         });
         Ok(())
     }
@@ -293,10 +294,11 @@ impl Engine {
             return;
         }
         for batch in frozen {
-            // What the list's state held is asked again once that may have changed.
+            // What the list's state held is asked again once that may have changed, which it
+            // may have since an earlier receiver asked.
             let seen = self.held.get(&batch.id.number);
-            let is_due =
-                batch.not_before_ms <= now || seen.is_some_and(|seen| *seen != self.changes);
+            let is_changed = batch.is_held && seen != Some(&self.changes);
+            let is_due = batch.not_before_ms <= now || is_changed;
             if is_due && !self.running.contains_key(&batch.id.number) {
                 self.start(batch);
             }

@@ -59,6 +59,9 @@ pub struct FrozenBatch {
     pub attempts: u32,
     /// Not before this time again.
     pub not_before_ms: u64,
+    /// Whether the session list said nothing when it was last asked: then a change of the list
+    /// comes before that time.
+    pub is_held: bool,
 }
 
 /// What became of a batch.
@@ -98,7 +101,8 @@ impl Look {
     pub fn unsettled_batches(&self) -> Result<Vec<FrozenBatch>, InboxError> {
         let batches = self.all(
             "SELECT number, topic, watch, note, text, is_assigned, objects, frozen_ms, attempts,
-                not_before_ms
+                not_before_ms,
+                EXISTS (SELECT 1 FROM members WHERE batch = number AND reason = 'sessions')
              FROM batches WHERE state = 'frozen' ORDER BY number",
             [],
             |row| self.read_frozen(row),
@@ -124,6 +128,7 @@ impl Look {
             frozen_ms: number(row, 7)?,
             attempts: u32::try_from(number(row, 8)?).unwrap_or(u32::MAX),
             not_before_ms: number(row, 9)?,
+            is_held: row.get(10)?,
         })
     }
 

@@ -17,9 +17,12 @@ use tokio::time::{Instant, sleep_until};
 
 use super::seats::Seat;
 
-/// A head that is longer on its way gives its seat up when it is needed. Proxies send it at once,
-/// and whoever never ends one must not keep others out.
+/// A head or a body that is longer on its way gives its seat up when it is needed. Proxies send
+/// them at once, and whoever never ends one must not keep others out.
 const BEGINNING: Duration = Duration::from_secs(2);
+
+/// Whoever was refused and still sends has so long to hear it, when the seat is needed.
+const LEAVING: Duration = Duration::from_millis(500);
 
 /// What a connection does at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +33,12 @@ enum Phase {
     Idle(Instant),
     /// The head of a request has begun.
     Head(Instant),
-    /// A request is worked on.
+    /// Its body is on the way.
+    Body(Instant),
+    /// All of it is here, and it is worked on.
     Busy,
+    /// It was refused, and what its sender still sends is thrown away.
+    Leaving(Instant),
 }
 
 /// The pace of one connection.
@@ -49,6 +56,16 @@ impl Pace {
     }
 
     /// A request's head is whole.
+    pub(crate) fn body(&self) {
+        self.phase.send_replace(Phase::Body(Instant::now()));
+    }
+
+    /// A request was refused before its end.
+    pub(crate) fn leaving(&self) {
+        self.phase.send_replace(Phase::Leaving(Instant::now()));
+    }
+
+    /// A request is whole.
     pub(crate) fn busy(&self) {
         self.phase.send_replace(Phase::Busy);
     }
@@ -81,7 +98,7 @@ impl Pace {
                 *phase = Phase::Head(Instant::now());
                 true
             }
-            Phase::Head(_) | Phase::Busy => false,
+            Phase::Head(_) | Phase::Body(_) | Phase::Busy | Phase::Leaving(_) => false,
         });
     }
 
@@ -92,8 +109,10 @@ impl Pace {
         loop {
             let phase = *changes.borrow_and_update();
             let (yields, end) = match phase {
-                Phase::Fresh(since) | Phase::Head(since) => (since + BEGINNING, since + head),
-                Phase::Idle(since) => (since, since + idle),
+                Phase::Fresh(since) | Phase::Head(since) => (since + BEGINNING, Some(since + head)),
+                Phase::Idle(since) => (since, Some(since + idle)),
+                Phase::Body(since) => (since + BEGINNING, None),
+                Phase::Leaving(since) => (since + LEAVING, None),
                 Phase::Busy => {
                     let _ = changes.changed().await;
                     continue;
@@ -104,7 +123,7 @@ impl Pace {
                 biased;
                 _ = changes.changed() => {}
                 () = needed(seat, yields) => return,
-                () = sleep_until(end) => return,
+                () = over(end) => return,
             }
         }
     }
@@ -114,6 +133,14 @@ impl Pace {
 async fn needed(seat: &Seat, yields: Instant) {
     sleep_until(yields).await;
     seat.needed().await;
+}
+
+/// Waits for the end, if the request does not watch that itself.
+async fn over(end: Option<Instant>) {
+    match end {
+        Some(end) => sleep_until(end).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// A connection that tells its pace of what it reads.
@@ -185,6 +212,7 @@ mod tests {
         assert_eq!(elapsed(start), 10, "a byte now and then gains no time");
 
         let start = Instant::now();
+        pace.body();
         pace.busy();
         let busy = tokio::time::timeout(Duration::from_secs(1000), pace.overdue(HEAD, IDLE, &seat));
         assert!(busy.await.is_err(), "a request watches itself");

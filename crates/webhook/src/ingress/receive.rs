@@ -16,6 +16,7 @@ use crate::now_ms;
 use super::address::{Addressed, addressed};
 use super::answer::{Answer, Refusal};
 use super::envelope::{self, Envelope};
+use super::pace::Pace;
 use super::proof::Proof;
 use super::sources::{SourceSettings, Sources};
 use super::spool::{SpoolError, Spooled, Whole};
@@ -30,12 +31,12 @@ pub(crate) struct Received {
 impl<S: Store> Ingress<S> {
     /// Answers one request. The order of the checks is a promise: whoever is not known and shows
     /// no signature costs no more than a head.
-    pub(crate) async fn receive(&self, request: Request<RequestBody>) -> Received {
+    pub(crate) async fn receive(&self, request: Request<RequestBody>, pace: &Pace) -> Received {
         let sources = self.sources.get();
         let (head, body) = request.into_parts();
         let mut body = Some(body);
         let settings = source_of(&sources, head.uri.path());
-        let answer = self.judge(&head, settings, &mut body).await.unwrap_or_else(|refusal| {
+        let answer = self.judge(&head, settings, &mut body, pace).await.unwrap_or_else(|refusal| {
             let source = settings.map(|it| it.name.as_str());
             self.refusals.add(source, &refusal, now_ms());
             Answer::Refused(refusal)
@@ -55,6 +56,7 @@ impl<S: Store> Ingress<S> {
         head: &hyper::http::request::Parts,
         settings: Option<&SourceSettings>,
         body: &mut Option<RequestBody>,
+        pace: &Pace,
     ) -> Result<Answer, Refusal> {
         let received_ms = now_ms();
         if head.method != Method::POST {
@@ -70,6 +72,7 @@ impl<S: Store> Ingress<S> {
             return Err(Refusal::Busy("the budget for bodies is used up".to_owned()));
         }
         let body = self.read_all(body, settings, proof).await?;
+        pace.busy();
         let Whole { body, share } =
             body.end(self.limits.patience).await.map_err(|error| spool_failed(&error))?;
         match opened(settings, &head.headers, body, received_ms).await? {

@@ -162,9 +162,9 @@ impl<S: Store> Guest<S> {
         &self,
         request: Request<RequestBody>,
     ) -> Result<Response<Full<Bytes>>, Infallible> {
-        self.pace.busy();
+        self.pace.body();
         let Received { answer, unread } = if self.seat.is_served() {
-            self.ingress.receive(request).await
+            self.ingress.receive(request, &self.pace).await
         } else {
             self.ingress.turn_away(request)
         };
@@ -177,6 +177,7 @@ impl<S: Store> Guest<S> {
         match unread {
             None => self.pace.idle(),
             Some(body) => {
+                self.pace.leaving();
                 let (ingress, pace) = (Arc::clone(&self.ingress), Arc::clone(&self.pace));
                 tokio::spawn(async move {
                     ingress.discard(body).await;

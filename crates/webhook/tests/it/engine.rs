@@ -186,6 +186,27 @@ fn a_batch_is_held_while_the_session_list_is_damaged_and_asked_again_when_it_is_
     assert_eq!(runs.len(), 1, "the same batch all the time");
 }
 
+/// Seen red with a hold that only the receiver knows of that noted it.
+#[test]
+fn a_held_batch_starts_when_the_list_was_mended_while_no_receiver_ran() {
+    let mut receiver = Receiver::new();
+    receiver.subscribe(Some("dispatch"), &["github:o/*"]);
+    receiver.put("code", &UNREADABLE.to_string());
+    assert_eq!(receiver.send("a", "o/r", 1), 200);
+    receiver.wait_state("a", "waiting (sessions)");
+    // Once it is still damaged when the next receiver starts, once it is mended by then.
+    receiver.stop().unwrap();
+    let runs = receiver.runs().len();
+    receiver.start();
+    within(20).until("it was asked again", || receiver.runs().len() > runs);
+    receiver.wait_state("a", "waiting (sessions)");
+    receiver.stop().unwrap();
+    receiver.put("code", "0");
+    receiver.start();
+    receiver.wait_state("a", "spawned");
+    assert_eq!(receiver.look(|look| look.batch(1)).unwrap().attempts, 1);
+}
+
 /// The numbers of an inbox that was put back from a copy are other batches' already. Seen red
 /// with numbers that go on from the copy.
 #[test]

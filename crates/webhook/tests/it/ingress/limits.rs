@@ -197,6 +197,35 @@ fn a_crowd_that_never_ends_a_head_and_comes_again_and_again_keeps_nobody_out() {
     });
 }
 
+/// Seen red with requests that keep their seat until their body or its discarding ends.
+#[test]
+fn a_crowd_that_never_ends_a_body_or_goes_on_after_its_refusal_keeps_nobody_out() {
+    let long = Duration::from_mins(1);
+    for signature in ["0".repeat(64), "00".to_owned()] {
+        let limits = Limits {
+            connections: 4,
+            body_grace: long,
+            body: long,
+            discard: long,
+            ..Limits::default()
+        };
+        let receiver = Receiver::with(limits);
+        let head = format!(
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\
+             X-Hub-Signature-256: sha256={signature}\r\n\r\n{{"
+        );
+        let begin = || {
+            let mut stream = receiver.connect();
+            let _ = stream.write_all(head.as_bytes());
+            stream
+        };
+        let _crowd: Vec<UnixStream> = (0..4).map(|_| begin()).collect();
+        within(10).until("somebody else is served", || {
+            Post::github(BODY).over(receiver.connect()).status == 200
+        });
+    }
+}
+
 #[test]
 fn silent_connections_do_not_keep_others_from_being_turned_away() {
     let limits = Limits { connections: 2, head: SOON, ..Limits::default() };
