@@ -3,17 +3,16 @@
 //! What a removed session was subscribed to is kept under its id, where no session of its name
 //! finds it, for as long as the rest of what `undo` needs.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agent_box_disk::{IoError, read, remove, replace};
+use agent_box_disk::{IoError, remove, rename_if_any, sync_parent};
 use agent_box_session::{Registry, SessionId, SessionName, Timestamp, WebhookPaths};
 use agent_box_session_store::{Change, Store, TransactError};
 
 /// How long they are kept, as launch records are.
 const KEPT: Duration = Duration::from_hours(7 * 24);
-/// A filter is not larger.
-const LARGEST_MIB: u64 = 8;
 /// No filter's name begins so.
 const KEPT_PREFIX: &str = "removed.";
 
@@ -60,7 +59,7 @@ impl Subscriptions {
         self.sweep_kept(store.now());
         let filter = self.filter(name);
         match id {
-            Some(id) => self.rename(&filter, &self.kept(id)),
+            Some(id) => rename(&filter, &self.kept(id)),
             None => remove(&filter),
         }
     }
@@ -74,16 +73,7 @@ impl Subscriptions {
         if filter.exists() {
             return Ok(());
         }
-        self.rename(&self.kept(id), &filter)
-    }
-
-    /// Durably, and so that a crash leaves both rather than none.
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), IoError> {
-        // What cannot be read is no filter either.
-        if let Ok(bytes) = read(from, LARGEST_MIB) {
-            replace(to, self.paths.state(), &bytes)?;
-        }
-        remove(from)
+        rename(&self.kept(id), &filter)
     }
 
     /// Removes what was kept long enough.
@@ -94,10 +84,9 @@ impl Subscriptions {
             let id =
                 file.to_str().and_then(|it| it.strip_prefix(KEPT_PREFIX)?.strip_suffix(".json"));
             let is_kept = id.is_some_and(|id| id.parse::<SessionId>().is_ok());
-            let put = entry.metadata().and_then(|it| it.modified()).ok();
-            let age = put.and_then(|it| it.duration_since(std::time::UNIX_EPOCH).ok());
-            let age = age.and_then(|it| u64::try_from(it.as_millis()).ok());
-            let age = age.map(|millis| now.since(Timestamp::from_millis(millis)));
+            // Being put away changed no content, but it changed the entry.
+            let put = entry.metadata().ok().and_then(|it| u64::try_from(it.ctime()).ok());
+            let age = put.map(|seconds| now.since(Timestamp::from_millis(seconds * 1000)));
             if is_kept && age.is_some_and(|age| age > KEPT) {
                 let _ = std::fs::remove_file(entry.path());
             }
@@ -138,6 +127,12 @@ impl Subscriptions {
     fn filter(&self, name: &SessionName) -> PathBuf {
         self.paths.filter(Some(&WebhookPaths::session_key(&self.user, name)))
     }
+}
+
+/// Durably; one that is gone is fine.
+fn rename(from: &Path, to: &Path) -> Result<(), IoError> {
+    rename_if_any(from, to)?;
+    sync_parent(to)
 }
 
 #[cfg(test)]
@@ -250,12 +245,21 @@ mod tests {
         scene.subscriptions.bring_back(&name, one).unwrap();
         assert_eq!(scene.files(), ["filter.ann-gone.json", "removed.txt"]);
 
-        scene.subscriptions.forget(&scene.store, &name, Some(one)).unwrap();
-        let path = scene.subscriptions.paths.state().join(&kept);
-        let file = File::options().write(true).open(path).unwrap();
+        // An old filter is kept from when it was put away; what is no file is kept as well.
+        let filter = scene.subscriptions.filter(&name);
+        let file = File::options().write(true).open(&filter).unwrap();
         file.set_modified(std::time::UNIX_EPOCH).unwrap();
+        scene.subscriptions.forget(&scene.store, &name, Some(one)).unwrap();
+        std::fs::create_dir(&filter).unwrap();
         scene.subscriptions.forget(&scene.store, &name, Some(two)).unwrap();
-        assert_eq!(scene.files(), ["removed.txt"]);
+        let both = [format!("removed.{one}.json"), format!("removed.{two}.json")];
+        assert_eq!(scene.files(), [&both[0], &both[1], "removed.txt"]);
+        let after = |time| Timestamp::from_millis(scene.store.now().as_millis() + time);
+        let week = u64::try_from(super::KEPT.as_millis()).unwrap();
+        scene.subscriptions.sweep_kept(after(week - 60_000));
+        assert_eq!(scene.files().len(), 3);
+        scene.subscriptions.sweep_kept(after(week + 60_000));
+        assert_eq!(scene.files(), [&both[1], "removed.txt"]);
     }
 
     #[test]
