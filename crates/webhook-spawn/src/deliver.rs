@@ -50,12 +50,9 @@ impl Surrounded {
             };
         };
         if entry.stopped {
+            // Any answer would end the offers, and it hears of this once it runs.
             let reason = format!("it is stopped; `agent-box restart {name}` starts it");
-            return match &entry.spec.agent {
-                // It hears of nothing but what it is told: an answer would end the offers.
-                Some(Agent::Codex) => Err(DeliverError::NotNow { name: name.to_string(), reason }),
-                _ => Ok(Told::Waiting(reason)),
-            };
+            return Err(DeliverError::NotNow { name: name.to_string(), reason });
         }
         match &entry.spec.agent {
             Some(Agent::Claude) => waiting("its hook hands it over when a turn starts or ends"),

@@ -95,8 +95,8 @@ pub(crate) fn preamble(facts: &Facts<'_>) -> String {
         parts.push(format!(
             "You are already subscribed to {topic}{part}: further events of that reach you while \
              you live, and for what you were started for the watch starts no other agent \
-             meanwhile. So finish it or remove yourself. Look at what else runs (`agent-box ls`) before you \
-             begin, so that two agents do not do the same work."
+             meanwhile. So finish it or remove yourself. Look at what else runs (`agent-box ls`) \
+             before you begin, so that two agents do not do the same work."
         ));
     }
     parts.push(format!(
