@@ -163,9 +163,10 @@ async fn serve(
     let engine = Engine::new(inbox.clone(), parts.clone(), wires);
     let hub = peers::Hub { inbox, roster: roster_out, enqueued: enqueued_out, signs: signs_in };
 
-    let mut door = Door::describe(open.as_deref().filter(|it| !it.is_empty()).unwrap_or(&own));
+    let (open, mut shut) = open;
+    let mut door = Door::describe(if open.is_empty() { &own } else { &open });
     let mut notice = Notice::new(paths, parts.wrapper.clone());
-    notice.say(&door)?;
+    notice.say(&door, shut.as_deref())?;
     let mut tasks = JoinSet::new();
     // What a crash left half done is under way before the first new delivery is taken.
     tasks.spawn(engine.run(shutdown.clone()));
@@ -178,10 +179,7 @@ async fn serve(
         ingress::serve(listeners, Arc::clone(&ingress), async move { over(&mut ends).await })
     };
     tasks.spawn(take_in(own));
-    let mut is_shut = open.is_none();
-    if let Some(open) = open {
-        tasks.spawn(take_in(open));
-    }
+    tasks.spawn(take_in(open));
     ready();
     let mut free = pin!(settings.door.when_free());
     loop {
@@ -192,31 +190,31 @@ async fn serve(
                 Some(ended) => check_end(ended, &shutdown)?,
                 None => return Ok(()),
             },
-            open = &mut free, if is_shut => {
-                is_shut = false;
+            open = &mut free, if shut.is_some() => {
+                shut = None;
                 door = Door::describe(&open);
                 tracing::info!("webhooks come in from outside now: {door}");
                 tasks.spawn(take_in(open));
             }
             () = notice.outdated() => {}
         }
-        if let Err(error) = notice.say(&door) {
+        if let Err(error) = notice.say(&door, shut.as_deref()) {
             tracing::warn!("what verbs are told of the receiver is old: {}", chain(&error));
         }
     }
 }
 
-/// Opens the door; `None` if it is to be waited for.
-fn open(door: &Door, shut: Shut) -> Result<Option<Vec<Listener>>, DoorError> {
+/// Opens the door, or says why it is shut, if it is to be waited for.
+fn open(door: &Door, shut: Shut) -> Result<(Vec<Listener>, Option<String>), DoorError> {
     match door.open() {
-        Ok(open) => Ok(Some(open)),
+        Ok(open) => Ok((open, None)),
         Err(error) if shut == Shut::Waits => {
             let (error, seconds) = (chain(&error), TICK.as_secs());
             tracing::warn!(
                 "webhooks come in from this machine only: {error}; it is tried again every \
                  {seconds} s"
             );
-            Ok(None)
+            Ok((Vec::new(), Some(error)))
         }
         Err(error) => Err(error),
     }

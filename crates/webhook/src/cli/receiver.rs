@@ -1,11 +1,13 @@
 //! The receiver, seen from outside: whether one runs, and what somebody should mend.
 
+use agent_box_event::{Cut, sanitize};
 use agent_box_session::WebhookPaths;
 use agent_box_session::paths::Paths;
+use serde_json::Value;
 
 use super::print::chain;
 use super::{Context, inbox};
-use crate::disk::FileLock;
+use crate::disk::{self, FileLock};
 use crate::ingress::Sources;
 
 /// Whether a receiver runs. It holds the inbox as long as it lives; a number in a file outlives it,
@@ -33,6 +35,13 @@ pub(crate) fn source_problems(sources: &Sources) -> Vec<String> {
     sources.problems.iter().cloned().chain(each).collect()
 }
 
+/// Why nothing comes in from outside, as the receiver that runs said.
+pub(crate) fn shut_door(paths: &WebhookPaths) -> Option<String> {
+    let said = serde_json::from_slice::<Value>(&disk::read(&paths.receiver()).ok()?).ok()?;
+    let why = sanitize(said["shut"].as_str()?, Cut::NONE);
+    Some(format!("webhooks come in from this machine only: {why}"))
+}
+
 /// What somebody should mend so that webhooks have their effect; nothing where they were never set
 /// up.
 pub fn concerns(context: &Context) -> Vec<String> {
@@ -51,6 +60,8 @@ pub fn concerns(context: &Context) -> Vec<String> {
                 "no webhook receiver runs, so nothing that is sent is taken in; start one with {}",
                 starter(context)
             ));
+        } else if is_wanted {
+            concerns.extend(shut_door(&context.paths));
         }
     }
     concerns.extend(damage);

@@ -22,7 +22,8 @@ pub(crate) struct Rules {
     files: FilterFiles,
     policy: PolicyFile,
     identity: Identity,
-    sources: Cached<Settings>,
+    /// `None` while the file cannot be read and never could be.
+    sources: Cached<Option<Settings>>,
     window: Duration,
     stamps: Stamps,
     /// What each file said when it could be read: it counts until the file can be read again.
@@ -37,7 +38,8 @@ pub(crate) struct RulesNow {
     pub(crate) sessions: Vec<(String, Filter)>,
     pub(crate) me: Option<Login>,
     pub(crate) settings: Settings,
-    /// The standing watches cannot be read and never could: nothing is decided until they can.
+    /// The standing watches or the limits cannot be read and never could: nothing is decided until
+    /// they can.
     pub(crate) is_blind: bool,
 }
 
@@ -75,7 +77,7 @@ impl Rules {
         }
         let watches = self.files.of(&Owner::Box, now);
         self.read(&Owner::Box, &watches);
-        let is_blind =
+        let are_watches_unknown =
             matches!(*watches, FilterFile::Invalid(_)) && !self.last.contains_key(&Owner::Box);
         let sessions = self.last.iter().filter(|(owner, _)| **owner != Owner::Box);
         let sessions = sessions
@@ -91,17 +93,22 @@ impl Rules {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Value::Null),
                 Err(error) => Err(error.to_string()),
             };
-            // Limits that cannot be read hold on; without earlier ones the usual ones count.
-            if let (Err(reason), Some(before)) = (&sources, before) {
-                tracing::warn!(reason, "sources.json cannot be read; the last limits count");
-                return before;
-            }
-            let (settings, problems) = Settings::read(&sources.unwrap_or(Value::Null), window);
+            let sources = match sources {
+                Ok(sources) => sources,
+                // Limits that cannot be read are not lifted: the last ones count.
+                Err(reason) => {
+                    tracing::warn!(reason, "sources.json cannot be read; its last limits count");
+                    return before.flatten();
+                }
+            };
+            let (settings, problems) = Settings::read(&sources, window);
             for problem in problems {
                 tracing::warn!("{problem}");
             }
-            settings
+            Some(settings)
         });
+        let is_blind = are_watches_unknown || settings.is_none();
+        let settings = settings.unwrap_or_else(|| Settings::read(&Value::Null, window).0);
         RulesNow { watches, sessions, me: self.identity.current(now), settings, is_blind }
     }
 

@@ -340,13 +340,12 @@ impl Tx<'_> {
         why: &str,
         at_ms: u64,
     ) -> Result<(), InboxError> {
-        self.attempted(batch)?;
+        self.again(batch, not_before_ms, WaitReason::Retry, why, at_ms)?;
         self.change(
-            "UPDATE batches SET not_before_ms = ?2, why = ?3 WHERE number = ?1",
-            params![signed(batch.number), signed(not_before_ms), why],
+            "UPDATE batches SET why = ?2 WHERE number = ?1",
+            params![signed(batch.number), why],
         )?;
-        self.set_members(batch, "frozen", Some(WaitReason::Retry.as_str()), None)?;
-        self.tell_members(batch, "waiting", &format!("retry; {why}"), at_ms)
+        Ok(())
     }
 
     /// The wrapper could not say anything about the batch: the same again, at the latest at
@@ -361,13 +360,25 @@ impl Tx<'_> {
         why: &str,
         at_ms: u64,
     ) -> Result<(), InboxError> {
+        self.again(batch, not_before_ms, WaitReason::Sessions, why, at_ms)
+    }
+
+    fn again(
+        &mut self,
+        batch: BatchId,
+        not_before_ms: u64,
+        reason: WaitReason,
+        why: &str,
+        at_ms: u64,
+    ) -> Result<(), InboxError> {
         self.attempted(batch)?;
         self.change(
             "UPDATE batches SET not_before_ms = ?2 WHERE number = ?1",
             params![signed(batch.number), signed(not_before_ms)],
         )?;
-        self.set_members(batch, "frozen", Some(WaitReason::Sessions.as_str()), None)?;
-        self.tell_members(batch, "waiting", &format!("sessions; {why}"), at_ms)
+        let reason = reason.as_str();
+        self.set_members(batch, "frozen", Some(reason), None)?;
+        self.tell_members(batch, "waiting", &format!("{reason}; {why}"), at_ms)
     }
 
     /// Batches that are frozen from now on have numbers above this one, which the session list

@@ -42,17 +42,18 @@ impl Notice {
         }
     }
 
-    /// Says it as it is now; `door` is where deliveries come in.
+    /// Says it as it is now; `door` is where deliveries come in, `shut` why no others do.
     ///
     /// # Errors
     /// When the file cannot be written; the next call tries again.
-    pub(super) fn say(&mut self, door: &Value) -> Result<(), IoError> {
+    pub(super) fn say(&mut self, door: &Value, shut: Option<&str>) -> Result<(), IoError> {
         // Watched before it is looked at, so that no change is missed in between.
         self.watch();
         let now = json!({
             "pid": std::process::id(),
             "version": env!("CARGO_PKG_VERSION"),
             "ingress": door,
+            "shut": shut,
             "spawn": self.wrapper.is_usable(),
             "startedAt": self.started_at,
         });

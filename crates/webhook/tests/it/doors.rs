@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 
 use agent_box_testkit::within;
+use agent_box_webhook::cli::{self, Context};
 use agent_box_webhook::ingress::Limits;
 use serde_json::json;
 
@@ -15,6 +16,7 @@ use crate::beside::Beside;
 use crate::daemon::Daemon;
 use crate::ingress::raw_http::Post;
 use crate::ingress::rig::connect;
+use crate::receiver::Receiver;
 use crate::verbs::{Done, Scene, read_json};
 
 /// Seen red with seats that both sockets share: the verb was told 503.
@@ -70,6 +72,27 @@ fn a_service_whose_port_is_busy_does_not_start_and_says_what_to_do() {
     let done = scene.run(&["serve"]).expect(1);
     let expected = format!("another program listens on 127.0.0.1:{port}; end it, or set");
     assert!(done.stderr.contains(&expected), "{}", done.stderr);
+}
+
+/// Seen red with a door that the log alone tells of.
+#[test]
+fn a_door_that_somebody_else_has_is_a_concern_while_the_receiver_runs() {
+    let other = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = other.local_addr().unwrap().port();
+    let mut receiver = Receiver::stopped();
+    let context = Context::new(receiver.home().to_owned(), "alice".to_owned(), []);
+    let kept_out = |concern: &String| {
+        concern.contains("from this machine only")
+            && concern.contains(&format!("another program listens on 127.0.0.1:{port}; end it"))
+    };
+    receiver.set_port(port);
+    receiver.start();
+    let concerns = cli::concerns(&context);
+    assert!(concerns.len() == 1 && kept_out(&concerns[0]), "{concerns:?}");
+    receiver.stop().unwrap();
+    drop(other);
+    receiver.start();
+    assert_eq!(cli::concerns(&context), [""; 0]);
 }
 
 /// What refuses is the receiver: every mode on the way lets the other user in.

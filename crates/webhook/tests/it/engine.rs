@@ -268,6 +268,24 @@ fn what_is_over_budget_waits_and_starts_when_the_budget_grows() {
     receiver.wait_state("b", "spawned");
 }
 
+/// Seen red with limits that a file lifts which never could be read.
+#[test]
+fn limits_that_nobody_could_read_yet_are_not_taken_for_none() {
+    let mut receiver = Receiver::new();
+    receiver.subscribe(Some("dispatch"), &["github:o/*"]);
+    receiver.dispatch(&json!({"perDay": 0}));
+    assert_eq!(receiver.send("a", "o/r", 1), 200);
+    receiver.wait_state("a", "waiting (budget)");
+    receiver.stop().unwrap();
+    receiver.put(SOURCES, "{");
+    receiver.start();
+    receiver.sessions(0, &[]);
+    within(1).always("nothing is started", || receiver.state("a") == "waiting (budget)");
+    receiver.dispatch(&json!({}));
+    receiver.sessions(0, &[]);
+    receiver.wait_state("a", "spawned");
+}
+
 /// Seen red without the gate.
 #[test]
 fn strangers_start_nothing_where_that_is_asked_and_explain_says_so() {

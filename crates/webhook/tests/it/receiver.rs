@@ -114,6 +114,11 @@ impl Receiver {
         receiver
     }
 
+    /// Sets the port where deliveries come in; it is stopped.
+    pub(crate) fn set_port(&mut self, port: u16) {
+        self.settings.as_mut().expect("it is stopped").door = Door::Port(port);
+    }
+
     pub(crate) fn home(&self) -> &Path {
         self.home.path()
     }

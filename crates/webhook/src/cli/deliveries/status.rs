@@ -24,6 +24,8 @@ use crate::{disk, now_ms, serve, to_event_json};
 struct Seen {
     receiver: Option<Value>,
     is_running: bool,
+    /// Why nothing comes in from outside.
+    shut_door: Option<String>,
     /// `None` if there is none yet, or why it cannot be read.
     inbox: Result<Option<(Counters, Vec<WaitingSession>)>, String>,
     sources: Sources,
@@ -56,12 +58,14 @@ pub(super) fn run(is_json: bool, context: &Context) -> u8 {
 fn look(context: &Context, now: u64) -> Seen {
     let paths = &context.paths;
     let looked = inbox::look(context, |look| Ok((look.counters()?, look.waiting_sessions()?)));
+    let is_running = receiver::is_running(paths);
     let refusals = Paths::new(&context.home, "").state().join("webhook-spawn-refused.json");
     let refused = read_json(&refusals);
     let asked = block_on(serve::wrapper(context).status());
     Seen {
-        is_running: receiver::is_running(paths),
+        is_running,
         receiver: read_json(&paths.receiver()),
+        shut_door: receiver::shut_door(paths).filter(|_| is_running),
         inbox: looked.map_err(|error| sanitize(&print::chain(&error), Cut::NONE)),
         sources: Sources::read(paths),
         turned_away: RefusalCount::read(paths),
@@ -129,6 +133,7 @@ impl Seen {
 
     fn warnings(&self) -> Vec<String> {
         let mut warnings = receiver::source_problems(&self.sources);
+        warnings.extend(self.shut_door.clone());
         warnings.extend(self.inbox.as_ref().err().cloned());
         warnings.extend(self.dispatch_warning());
         warnings
