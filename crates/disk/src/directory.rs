@@ -62,17 +62,16 @@ pub fn remove(path: &Path) -> Result<(), IoError> {
     }
 }
 
-/// Renames a file over another; one that is gone is fine. The caller makes it durable.
+/// Renames a file over another; answers with whether there was one. The caller makes it durable.
 ///
 /// # Errors
 /// When the system refuses.
 #[expect(clippy::disallowed_methods, reason = "the module that owns renaming")]
-pub fn rename_if_any(from: &Path, to: &Path) -> Result<(), IoError> {
+pub fn rename_if_any(from: &Path, to: &Path) -> Result<bool, IoError> {
     match std::fs::rename(from, to) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(IoError::on("rename", from)(error))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(IoError::on("rename", from)(error)),
     }
 }
 
@@ -107,8 +106,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let [one, two] = ["one", "two"].map(|name| directory.path().join(name));
         File::create(&one).unwrap();
-        rename_if_any(&one, &two).unwrap();
-        rename_if_any(&one, &two).unwrap();
+        assert!(rename_if_any(&one, &two).unwrap());
+        assert!(!rename_if_any(&one, &two).unwrap());
         assert!(!one.exists() && two.exists());
         remove(&two).unwrap();
         remove(&two).unwrap();

@@ -201,7 +201,7 @@ impl Pending {
     /// After the commit: makes it part of the history.
     pub(crate) fn keep(mut self) -> Result<(), IoError> {
         let path = std::mem::take(&mut self.path);
-        disk::rename_if_any(&path, &path.with_extension(""))
+        disk::rename_if_any(&path, &path.with_extension("")).map(drop)
     }
 }
 

@@ -131,8 +131,7 @@ impl Subscriptions {
 
 /// Durably; one that is gone is fine.
 fn rename(from: &Path, to: &Path) -> Result<(), IoError> {
-    rename_if_any(from, to)?;
-    sync_parent(to)
+    if rename_if_any(from, to)? { sync_parent(to) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -237,6 +236,10 @@ mod tests {
         let scene = Scene::new();
         let (one, two) = (scene.store.mint_session(), scene.store.mint_session());
         let name = SessionName::parse("gone").unwrap();
+        // A box without webhooks has not even the directory.
+        std::fs::remove_dir(scene.subscriptions.paths.state()).unwrap();
+        scene.subscriptions.forget(&scene.store, &name, Some(one)).unwrap();
+        std::fs::create_dir(scene.subscriptions.paths.state()).unwrap();
         scene.put(&["filter.ann-gone.json", "removed.txt"]);
         scene.subscriptions.forget(&scene.store, &name, Some(one)).unwrap();
         scene.subscriptions.bring_back(&name, two).unwrap();

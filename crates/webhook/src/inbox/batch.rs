@@ -263,6 +263,7 @@ impl Tx<'_> {
     ///
     /// A run of which nobody recorded how it ended is no attempt, and neither is one that was
     /// held: the next run has the same number, so a receiver that dies often spends no attempts.
+    /// What put it off is over with it, so that the next receiver does not wait for that again.
     ///
     /// # Errors
     /// When the batch is not frozen.
@@ -271,7 +272,7 @@ impl Tx<'_> {
         // `why` of a frozen batch is how its last attempt ended; without it that one goes on.
         self.change(
             "UPDATE batches SET attempts = attempts + (attempts = 0 OR why IS NOT NULL),
-                why = NULL, attempted_ms = ?2
+                why = NULL, attempted_ms = ?2, not_before_ms = 0
              WHERE number = ?1",
             params![signed(batch.number), signed(at_ms)],
         )?;

@@ -112,6 +112,8 @@ impl Pace {
                 Phase::Fresh(since) | Phase::Head(since) => (since + BEGINNING, Some(since + head)),
                 Phase::Idle(since) => (since, Some(since + idle)),
                 Phase::Body(since) => (since + BEGINNING, None),
+                // Whoever was told to come back holds one of the places for that, which are few.
+                Phase::Leaving(since) if !seat.is_served() => (since, Some(since + LEAVING)),
                 Phase::Leaving(since) => (since + LEAVING, None),
                 Phase::Busy => {
                     let _ = changes.changed().await;

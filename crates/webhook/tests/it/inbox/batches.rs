@@ -110,6 +110,11 @@ async fn only_attempts_whose_end_is_on_record_are_counted() {
     assert_eq!(rig.state(1).await, "waiting (sessions)");
     assert_eq!(batches(&rig).await[0].not_before_ms, 99);
     assert_eq!(rig.write(move |tx| tx.attempt(id, 100)).await, 1, "nor was that one");
+    assert_eq!(
+        batches(&rig).await[0].not_before_ms,
+        0,
+        "a receiver that dies now puts nothing off"
+    );
     rig.write(move |tx| tx.retry_at(id, 200, "exit 1", 101)).await;
     rig.write(move |tx| tx.hold(id, 300, "the list is damaged", 102)).await;
     assert_eq!(rig.write(move |tx| tx.attempt(id, 300)).await, 2);

@@ -219,7 +219,8 @@ fn a_crowd_that_never_ends_a_body_or_goes_on_after_its_refusal_keeps_nobody_out(
             let _ = stream.write_all(head.as_bytes());
             stream
         };
-        let _crowd: Vec<UnixStream> = (0..4).map(|_| begin()).collect();
+        // More than there are seats and places to be turned away at.
+        let _crowd: Vec<UnixStream> = (0..14).map(|_| begin()).collect();
         within(10).until("somebody else is served", || {
             Post::github(BODY).over(receiver.connect()).status == 200
         });
